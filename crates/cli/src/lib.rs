@@ -228,7 +228,7 @@ pub fn run() -> ExitCode {
         Command::Heatmap(args) => heatmap::run(&args),
         Command::Histograms(args) => histograms::run(&args),
         Command::Partition(args) => partition::run(&args),
-        Command::Report(args) => report::run(&args),
+        Command::Report(mut args) => report::run(&mut args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Listen(args) => listen::run(&args),
         Command::Serve(args) => pathlight_serve::run(&args).map_err(Failure::from),

@@ -11,7 +11,8 @@ use super::common::{Common, RedactionOptions};
 use super::page::{self, PAGE};
 use super::{Failure, output, parse};
 use pathlight_engine::queries;
-use pathlight_trace::TraceSet;
+use pathlight_ingest::formats::columns;
+use pathlight_trace::{TraceRow, TraceSet};
 use pathlight_view::address::Address;
 use pathlight_view::export::redacted;
 use pathlight_view::export::saved::{self, ExportRedaction};
@@ -37,7 +38,7 @@ pub struct Args {
 ///
 /// # Errors
 /// No trace, no page, or a setting that makes no sense.
-pub fn run(args: &Args) -> Result<(), Failure> {
+pub fn run(args: &mut Args) -> Result<(), Failure> {
     let path = args.page.clone().or_else(page::find_file).ok_or_else(|| {
         Failure::Usage(format!(
             "{PAGE} is neither beside this program nor in dist/: build it by `cargo xtask build`, or name it by --page"
@@ -55,6 +56,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         output::refuse_inputs(out, std::slice::from_ref(&path))?;
     }
     let address = Address { view: args.view, ..args.common.address() };
+    // Which values are kept of a tag that has too many depends on how many threads share the files: with one, the same files
+    // give the same report. Packing, which one thread does anyway, takes longer than reading.
+    args.common.settings.threads = Some(1);
     let mut pool = args.common.load()?;
     let query = queries::Findings { selection: args.common.selection(), baseline: None };
     let report = pool.run(query)?;
@@ -63,25 +67,39 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let address = redacted::report_address(&address, redaction.0);
     let mut out = head.to_owned();
     out += &saved::facts(&address.to_fragment(), &headline);
-    for (number, session) in
-        (1..).zip(pool.sessions()).filter(|(_, session)| !session.set.traces().is_empty())
-    {
-        out += saved::PART.0;
-        BASE64_STANDARD.encode_string(pack(&session.set, &redaction, number << u32::BITS)?, &mut out);
-        out += saved::PART.1;
+    for session in pool.sessions() {
+        let mut from = Some(0);
+        while let Some(trace) = from {
+            let (part, next) = pack(&session.set, trace, &redaction)?;
+            out += saved::PART.0;
+            BASE64_STANDARD.encode_string(part, &mut out);
+            out += saved::PART.1;
+            from = next;
+        }
     }
     out += tail;
     output::print(args.common.out.as_deref(), &out)
 }
 
-/// Returns a set's columns as a gzip file without a time stamp: same input, same file.
-fn pack(set: &TraceSet, redaction: &ExportRedaction, first: u64) -> Result<Vec<u8>, Failure> {
+/// Spans of a part at least, unless it is the last: the workers of a page read parts side by side.
+const PART_SPANS: usize = 1 << 18;
+
+/// Returns columns of a set, beginning with trace number `from`, as a gzip file without a time stamp, and where the next part
+/// begins: same input, same files.
+fn pack(set: &TraceSet, from: u32, redaction: &ExportRedaction) -> Result<(Vec<u8>, Option<u32>), Failure> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
-    let mut from = Some(0);
-    while let Some(trace) = from {
-        let (bytes, next) = saved::columns(set, trace, redaction, first)?;
-        gzip.write_all(&bytes)?;
-        from = next;
+    if from > 0 {
+        // The first record of a set has it already.
+        gzip.write_all(columns::MAGIC)?;
     }
-    Ok(gzip.finish()?)
+    let (mut next, mut spans) = (Some(from), 0);
+    while let Some(trace) = next.filter(|_| spans < PART_SPANS) {
+        // Numbered from one, since an id of zero is none.
+        let (bytes, after) = saved::columns(set, trace, redaction, 1)?;
+        gzip.write_all(&bytes)?;
+        let to = after.map_or(set.traces().len(), |after| after as usize);
+        spans += set.traces()[trace as usize..to].iter().map(TraceRow::len).sum::<usize>();
+        next = after;
+    }
+    Ok((gzip.finish()?, next))
 }

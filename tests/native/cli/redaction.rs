@@ -210,3 +210,32 @@ fn what_is_left_out_is_in_no_diagnosis_and_in_no_summary() {
         assert_eq!(digits(&text), digits(whole), "{text}");
     }
 }
+
+#[test]
+fn a_report_has_the_same_bytes_for_any_number_of_threads() {
+    let folder = Scratch::new("report-bytes");
+    std::fs::write(folder.path().join("page.html"), report::PAGE).unwrap();
+    let files: Vec<String> = (1..=6).map(|seed| format!("{seed}.json")).collect();
+    for (seed, file) in files.iter().enumerate() {
+        let seed = (seed + 1).to_string();
+        let generate =
+            ["generate", "--traces", "100", "--spans", "40", "--shape", "mixed", "--defects", "all"];
+        run(folder.path(), &[&generate[..], &["--seed", &seed, "--out", file]].concat());
+    }
+    let inputs: Vec<&str> = files.iter().map(String::as_str).collect();
+    for options in [&[][..], &["--no-tags"], &["--pseudonyms"]] {
+        let written = ["1", "2", "3", "3"].map(|threads| {
+            let report = ["report", "--page", "page.html", "--threads", threads, "-o", "report.html"];
+            run(folder.path(), &[&report[..], options, &inputs].concat());
+            std::fs::read(folder.path().join("report.html")).unwrap()
+        });
+        assert!(written.iter().all(|bytes| *bytes == written[0]), "{options:?}");
+        // It holds what the files hold.
+        let count = |files: &[&str]| {
+            let json = run(folder.path(), &[&["inspect", "--json"][..], files].concat());
+            let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+            ["traces", "spans", "services"].map(|key| json[key].as_u64())
+        };
+        assert_eq!(count(&["report.html"]), count(&inputs), "{options:?}");
+    }
+}
