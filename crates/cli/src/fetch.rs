@@ -138,7 +138,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     let mut store = Store::open(&args.out, &mut job)?;
     if job.all && job.services.is_empty() {
-        job.services = client.services()?;
+        job.services = client.services().inspect_err(|_| store.give_up())?;
     }
     if job.services.is_empty() {
         job.services.push(String::new());
@@ -445,6 +445,14 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// Removes the file of a fetch that has not begun: nobody could go on with it.
+    fn give_up(&self) {
+        if let Some(file) = self.file.as_ref().filter(|_| self.done.is_empty()) {
+            // If it cannot be removed, the next fetch says so.
+            let _ = fs::remove_file(&file.part);
+        }
     }
 
     /// Writes down what is fetched.

@@ -287,6 +287,11 @@ fn another_server_is_asked_only_if_it_was_named() {
     assert!(words.contains("leads to another server") && words.contains(&place), "{words}");
     assert!(words.contains(&format!("--follow {host}")), "{words}");
     assert!(other.asked.lock().unwrap().is_empty());
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        0,
+        "nothing of a fetch that has not begun is left"
+    );
     // It is asked then, but the token is not for it.
     let named = fetch(&["--follow", &host]);
     let words = String::from_utf8_lossy(&named.stderr).into_owned();
