@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 /// Bytes read at a time.
 const BLOCK: usize = 1 << 20;
@@ -51,6 +52,7 @@ pub fn load(
     if let Some(out) = out {
         output::refuse_inputs(out, &paths)?;
     }
+    let before: Vec<Option<Version>> = paths.iter().map(|path| Version::of(path)).collect();
     planner.keep_only(keep);
     let (mut sets, mut problems) = (Vec::new(), BTreeMap::new());
     loop {
@@ -76,12 +78,49 @@ pub fn load(
         if let Some(FileReport { ended: Ended::Failed(error), .. }) = &report {
             problems.insert(file, format!("{} (byte {}). {}", error.reason, error.offset, error.next));
         }
-        if let Some(problem) = problems.get(&file) {
-            warn(path, problem);
+        match problems.get(&file) {
+            Some(problem) => warn(path, problem),
+            None if Version::is_other(before[file].as_ref(), path) => {
+                warn(
+                    path,
+                    "it changed while it was read, so its traces may be of both states. Read it again.",
+                );
+            }
+            None => {}
         }
         files.extend(report);
     }
     Ok(Loaded { pool: NativePool::of(sets)?, files })
+}
+
+/// State of a file before it was read. A large file is read in several places, each opened for itself.
+struct Version {
+    bytes: u64,
+    modified: Option<SystemTime>,
+    /// Tells a file from one that has taken its place; zero where the system gives no number.
+    number: u64,
+}
+
+impl Version {
+    /// Returns the state of a file; `None` if it is a pipe or a device, or not there.
+    fn of(path: &Path) -> Option<Version> {
+        let data = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+        #[cfg(unix)]
+        let number = std::os::unix::fs::MetadataExt::ino(&data);
+        #[cfg(not(unix))]
+        let number = 0;
+        Some(Version { bytes: data.len(), modified: data.modified().ok(), number })
+    }
+
+    /// Returns whether a file is no longer what it was. One that has only grown is: what was read of it stands.
+    fn is_other(before: Option<&Version>, path: &Path) -> bool {
+        let Some(before) = before else { return false };
+        Version::of(path).is_none_or(|now| {
+            now.number != before.number
+                || now.bytes < before.bytes
+                || now.bytes == before.bytes && now.modified != before.modified
+        })
+    }
 }
 
 /// Returns where a file can be split, looking after each of these byte offsets.
