@@ -8,11 +8,29 @@
   // One i8x16 operation: valid where simd128 is.
   const SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11];
 
+  // Where the host requires Trusted Types, the addresses of scripts pass this policy: files beside the page and Blobs made here,
+  // and nothing else.
+  let trusted;
+  try {
+    trusted = self.trustedTypes?.createPolicy("pathlight", {
+      createScriptURL: (address) => {
+        const isOwn = address.startsWith("blob:") ||
+          new URL(address, document.baseURI).href.startsWith(new URL("./", document.baseURI).href);
+        if (!isOwn) throw new TypeError(`${address} is no script of this page`);
+        return address;
+      },
+    });
+  } catch {
+    // The host names the policies that there may be, and not this one. Where it requires one, workers fail and it is said.
+  }
+  const scriptAt = (address) => trusted?.createScriptURL(address) ?? address;
+  self.pathlightScript = scriptAt;
+
   const run = (address) => new Promise((resolve, reject) => {
     const script = document.createElement("script");
     script.onload = resolve;
     script.onerror = () => reject(new Error(`${address} cannot be loaded`));
-    script.src = address;
+    script.src = scriptAt(address);
     document.head.append(script);
   });
 
@@ -98,12 +116,13 @@
   const newWorker = () => {
     const script = asset("worker");
     // A page without an origin of its own (file:, a sandboxed frame) may start no worker by address, only from a Blob.
-    if (script.href && self.origin !== "null") return new Worker(script.href);
-    blob ??= URL.createObjectURL(new Blob(
-      [script.href ? `importScripts(${JSON.stringify(script.href)});` : script.textContent],
-      { type: "text/javascript" },
-    ));
-    return new Worker(blob);
+    if (script.href && self.origin !== "null") return new Worker(scriptAt(script.href));
+    // It has the policy of the page, and its own Trusted Types.
+    const policy = `self.trustedTypes?.createPolicy("pathlight", { createScriptURL: (address) => address })`;
+    const address = JSON.stringify(script.href ?? "");
+    const load = `importScripts(${policy}?.createScriptURL(${address}) ?? ${address});`;
+    blob ??= URL.createObjectURL(new Blob([script.href ? load : script.textContent], { type: "text/javascript" }));
+    return new Worker(scriptAt(blob));
   };
   const startWorker = () => {
     const worker = newWorker();

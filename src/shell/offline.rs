@@ -5,12 +5,23 @@ use crate::page::Page;
 use js_sys::{Promise, Reflect};
 use pathlight_engine::pool::UserError;
 use pathlight_wire::words;
+use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{ServiceWorkerContainer, ServiceWorkerRegistration};
 
 /// Beside the page, under a name of its own: its address decides what it may keep.
 const SCRIPT: &str = "service-worker.js";
+
+#[wasm_bindgen]
+extern "C" {
+    /// Returns the address of a script as the host's policy wants it (`www/boot.js`).
+    #[wasm_bindgen(js_name = pathlightScript, catch)]
+    fn script_at(address: &str) -> Result<JsValue, JsValue>;
+    type Registering;
+    #[wasm_bindgen(method, catch)]
+    fn register(this: &Registering, script: &JsValue) -> Result<Promise, JsValue>;
+}
 
 /// Returns the button, where this page can be kept: hosted, on https or this machine, and in no sandboxed frame.
 pub fn toggle(page: Page, keep: &Listeners) -> Option<El> {
@@ -64,8 +75,8 @@ async fn turn(workers: Option<ServiceWorkerContainer>) -> Result<(), JsValue> {
         }
         return Ok(());
     }
-    let registration: ServiceWorkerRegistration =
-        JsFuture::from(workers.register(SCRIPT)).await?.unchecked_into();
+    let registering = workers.unchecked_ref::<Registering>().register(&script_at(SCRIPT)?)?;
+    let registration: ServiceWorkerRegistration = JsFuture::from(registering).await?.unchecked_into();
     // Its first state is installing, and it ends active or, if a file could not be fetched, redundant.
     loop {
         if registration.active().is_some() {

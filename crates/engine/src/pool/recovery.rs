@@ -117,7 +117,8 @@ pub(super) fn no_worker(reason: &str) -> UserError {
         message: "The page could not start a worker, and only workers read traces.".to_owned(),
         detail: reason.to_owned(),
         next_step:
-            "Reload the page; if it is embedded, its host must allow workers (worker-src 'self' blob:)."
+            "Reload the page; its host must allow workers (worker-src 'self' blob:), and where it requires Trusted Types, the \
+             policy of the page (trusted-types pathlight)."
                 .to_owned(),
     }
 }

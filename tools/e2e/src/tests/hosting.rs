@@ -1,12 +1,16 @@
 //! The ways the page is put before people.
 
 use axum::Router;
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_SECURITY_POLICY;
 use axum::routing::get;
 use e2e::browser::Page;
 use e2e::failure::{Outcome, ensure, same};
 use e2e::process::{Server, copy_page, dist, scratch, single};
 use e2e::site::{Site, reply};
 use serde_json::{Value, json};
+use tower_http::services::ServeDir;
+use tower_http::set_header::SetResponseHeaderLayer;
 
 use super::access::VIEWS;
 use super::drop::{shop, summary};
@@ -124,6 +128,28 @@ pub async fn a_host_without_headers_gets_the_policy_of_the_page(page: &Page) -> 
         page.ready().await?;
     }
     refuses_a_foreign_script(page).await
+}
+
+pub async fn a_host_that_requires_trusted_types_is_no_matter(page: &Page) -> Outcome {
+    let required = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; \
+                    worker-src 'self' blob:; img-src 'self' data: blob:; require-trusted-types-for 'script'";
+    let listed = "require-trusted-types-for 'script'; trusted-types pathlight";
+    for policy in [required, listed] {
+        let policy =
+            SetResponseHeaderLayer::overriding(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+        let host = Site::start(Router::new().fallback_service(ServeDir::new(dist())).layer(policy))?;
+        page.open(&host.url).await?;
+        page.drop_files(&[shop()?]).await?;
+        page.ready().await?;
+        same("traces", summary(page).await?[0], 400)?;
+        page.click("[data-test='more']").await?;
+        page.click("[data-test='offline']").await?;
+        let pressed = "return document.querySelector(\"[data-test='offline']\").ariaChecked";
+        page.until("the page to be kept", pressed, |pressed| pressed == "true").await?;
+        page.leave().await?;
+        ensure(page.complaints().await?.is_empty(), || "something is refused".to_owned())?;
+    }
+    Ok(())
 }
 
 /// Expects a policy to be in force that has refused nothing so far: a script that is not the page's own does not run.

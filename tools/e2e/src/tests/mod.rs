@@ -227,6 +227,7 @@ pub const ALL: &[Test] = tests![
     hosting::the_one_file_starts_from_disk_and_asks_for_nothing,
     hosting::the_one_file_starts_in_previews_and_says_what_a_part_of_it_lacks,
     hosting::a_host_without_headers_gets_the_policy_of_the_page,
+    hosting::a_host_that_requires_trusted_types_is_no_matter,
     privacy::nothing_is_stored_but_settings,
     privacy::copies_exports_baselines_and_searches_ask_for_nothing_and_are_stored_nowhere,
     privacy::with_all_network_refused_everything_but_jaeger_works,
