@@ -3,6 +3,7 @@
 
 use super::super::common::Scratch;
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -182,6 +183,111 @@ fn a_result_that_cannot_be_written_leaves_the_old_one() {
     assert_eq!((left(""), left("parts")), (3, 1), "nothing half written is left");
 }
 
+#[test]
+fn what_is_half_written_is_removed_when_the_program_is_told_to_end() {
+    let folder = Scratch::new("told");
+    let out = folder.path().join("out.json");
+    fs::write(&out, "old").unwrap();
+    let begin = |line: &str| {
+        let mut command = Command::new("sh");
+        command.current_dir(folder.path()).args(["-c", line]).stdin(Stdio::null());
+        let child = command.arg(env!("CARGO_BIN_EXE_pathlight")).spawn().unwrap();
+        let part = folder.path().join(format!(".out.json.{}.part", child.id()));
+        let begun = Instant::now();
+        while fs::metadata(&part).map_or(0, |data| data.len()) == 0 {
+            assert!(begun.elapsed() < Duration::from_secs(20), "nothing is written");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child
+    };
+    let tell = |signal: &str, id: u32| {
+        let told = Command::new("kill").args([format!("-{signal}"), id.to_string()]).status();
+        assert!(told.unwrap().success());
+    };
+    let endless = "exec \"$0\" generate --traces 100000000 --out out.json";
+    for (signal, status) in [("INT", 130), ("TERM", 143)] {
+        let mut child = begin(endless);
+        tell(signal, child.id());
+        assert_eq!(child.wait().unwrap().code(), Some(status));
+        assert_eq!(fs::read_to_string(&out).unwrap(), "old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing half written is left");
+    }
+    // What a shell has told it to ignore, as in the background, it ignores.
+    let mut child = begin(&format!("trap '' INT; {endless}"));
+    tell("INT", child.id());
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(child.try_wait().unwrap().is_none(), "it has ended");
+    tell("TERM", child.id());
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing half written is left");
+}
+
+/// All results are written by one module, which cleans up behind them. What `listen` and `fetch` keep is to be gone on with.
+#[test]
+fn every_result_is_written_by_the_module_that_cleans_up() {
+    let commands = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/cli/src");
+    for entry in fs::read_dir(commands).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let code = code.replace("OutputFile::create(", "");
+        let writes = ["fs::write(", "File::create(", "OpenOptions"].iter().any(|call| code.contains(call));
+        assert!(!writes || ["output.rs", "listen.rs", "fetch.rs"].contains(&&*name), "{name}");
+    }
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_read_is_named_unless_it_only_grows() {
+    let folder = Scratch::new("changing");
+    let file = folder.path().join("a.json");
+    let text = |name: &str| trace("a1", name, "o");
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let with = |change: &dyn Fn()| {
+        fs::write(&file, text("before")).unwrap();
+        // The smallest comes last, so it is waited for after the file was read.
+        let mut command = pathlight(folder.path());
+        command.args(["inspect", "--json", "--threads", "1", "a.json", "pipe"]);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // It is open once somebody reads.
+        let mut writer = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+        change();
+        writer.write_all(trace("b1", "piped", "o").as_bytes()).unwrap();
+        drop(writer);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.stdout.len() > 100 && !said.contains("panicked"), "{said}");
+        said.contains("a.json: it changed while it was read")
+    };
+    assert!(!with(&|| {}));
+    assert!(!with(&|| fs::write(&file, text("before") + "\n{}").unwrap()), "grown");
+    assert!(with(&|| fs::write(&file, "{").unwrap()), "cut");
+    assert!(with(&|| {
+        fs::write(folder.path().join("b.json"), text("another") + "          ").unwrap();
+        fs::rename(folder.path().join("b.json"), &file).unwrap();
+    }));
+    assert!(with(&|| fs::remove_file(&file).unwrap()), "removed");
+}
+
+#[test]
+fn names_in_tables_are_no_formulas_of_a_spreadsheet() {
+    let folder = Scratch::new("formulas");
+    fs::write(folder.path().join("a.json"), trace("a1", "=cmd|' /C calc'!A0", "@SUM(1)")).unwrap();
+    for args in [
+        &["summary", "--format", "csv", "a.json"][..],
+        &["anomaly", "--export-vectors", "stv", "--train", "a.json"],
+    ] {
+        let (output, status) = run(folder.path(), args);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(status, 0, "{args:?}");
+        let begins = |field: &str| field.trim_start_matches('"').starts_with(['=', '+', '@']);
+        let cells = || text.lines().flat_map(|line| line.split(','));
+        assert!(!cells().any(begins) && text.contains("'=cmd|"), "{args:?}: {text}");
+    }
+}
+
 /// Returns the characters that a terminal obeys, or reads as the end of a line, or that turn the direction of writing,
 /// or have no width: a name with one looks like another.
 fn obeyed(text: &str) -> Vec<char> {
@@ -237,13 +343,21 @@ fn names_cannot_steer_a_terminal() {
         &["inspect"],
         &["compare", "--range-a", "0-100", "--range-b", "0-100"],
         &["compare", "--folded", "--range-a", "0-100", "--range-b", "0-100"],
+        &["summary", "--format", "csv"],
+        &["summary", "--json"],
+        &["findings", "--json"],
+        &["critical-path", "--json"],
+        &["inspect", "--json"],
+        &["anomaly", "--export-vectors", "stv", "--train"],
+        &["anomaly", "--export-vectors", "scpv", "--json", "--train"],
     ];
     for args in of_traces.map(|args| [args, &["in"]].concat()).into_iter().chain(of_summaries) {
         let (output, status) = run(folder.path(), &args);
         let (text, said) =
             (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
         assert_eq!(status, 0, "{args:?}: {said}");
-        assert_eq!(obeyed(&text), [], "{args:?}: {text:?}");
+        // Lines of CSV end so.
+        assert_eq!(obeyed(&text.replace("\r\n", "\n")), [], "{args:?}: {text:?}");
         assert_eq!(obeyed(&said), [], "{args:?}: {said:?}");
         assert!(!text.lines().any(|line| line.trim_start().starts_with("FAKE")), "{args:?}: {text}");
     }

@@ -155,7 +155,7 @@ fn the_workflow_of_the_documentation_fails_on_a_delay_and_passes_without_one() {
         assert!(shell(&steps[2].1).status.success());
         let report = fs::read_to_string(folder.path().join("summary.md")).unwrap();
         let svg = fs::read_to_string(folder.path().join("latency.svg")).unwrap();
-        assert!(svg.starts_with("<svg") && report.contains("](<latency.svg>)"), "{report}");
+        assert!(svg.starts_with("<svg") && report.contains("](latency.svg)"), "{report}");
         if expected == 0 {
             assert!(report.starts_with("## Latency check passed"), "{report}");
         } else {
@@ -163,6 +163,75 @@ fn the_workflow_of_the_documentation_fails_on_a_delay_and_passes_without_one() {
             assert!(svg.contains("product\\_details") || svg.contains("product_details"));
         }
     }
+}
+
+/// Says that one side is the slower one, in any words of a comparison.
+fn takes_sides(text: &str) -> bool {
+    ["B is slower", "B is faster", "got slower", "got faster", "A is slower", "A is faster"]
+        .iter()
+        .any(|words| text.contains(words))
+}
+
+#[test]
+fn a_set_against_itself_is_neither_slower_nor_faster_in_any_command_nor_are_its_halves() {
+    let folder = Scratch::new("itself");
+    write(folder.path(), "a", 1, None);
+    for command in ["compare", "diagnosis"] {
+        let (output, status) = pathlight(folder.path(), &[command, "-a", "a", "-b", "a"]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(status == 0 && !takes_sides(&text), "{command}: {status} {text}");
+    }
+    let (output, status) = pathlight(folder.path(), &["findings", "a", "--baseline", "a"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(status == 0 && !takes_sides(&text), "{text}");
+    let check =
+        ["check", "--baseline", "a", "--candidate", "a", "--fail-on", "mean>1%", "--fail-on", "p95>1%"];
+    assert_eq!(pathlight(folder.path(), &check).1, 0);
+    // One in eight at most by chance.
+    let sides: usize = (1..=8)
+        .map(|seed| {
+            write(folder.path(), "whole", seed, None);
+            let halves = ["partition", "whole", "--into", "2", "--out", "halves"];
+            assert_eq!(pathlight(folder.path(), &halves).1, 0);
+            let compared = pathlight(folder.path(), &["compare", "-a", "halves/0", "-b", "halves/1"]);
+            usize::from(takes_sides(&String::from_utf8_lossy(&compared.0.stdout)))
+        })
+        .sum();
+    assert!(sides <= 1, "{sides} of 8 halves are said to be slower or faster");
+}
+
+#[test]
+fn a_check_that_fails_names_the_service_that_every_request_waits_for() {
+    let folder = Scratch::new("every-request");
+    let traces = |ms: u64| {
+        let spans = |n: u64| {
+            let start = 1_700_000_000_000_000 + n * 1_000_000;
+            // Chance has something to say of each.
+            let (jitter, own) = (n * 37 % 11 * 500, ms * 1000);
+            let of = |id: &str, parent: &str, name: &str, from: u64, us: u64, process: &str| {
+                let parent = match parent {
+                    "" => String::new(),
+                    id => format!(r#"{{"refType":"CHILD_OF","traceID":"{n:032x}","spanID":"{id}"}}"#),
+                };
+                format!(
+                    r#"{{"traceID":"{n:032x}","spanID":"{id}","operationName":"{name}","references":[{parent}],"startTime":{from},"duration":{us},"tags":[],"logs":[],"processID":"{process}"}}"#
+                )
+            };
+            let root = of("01", "", "GET /", start, own + jitter + 2000, "p1");
+            let child = of("02", "01", "load", start + 1000, own + jitter, "p2");
+            format!(
+                r#"{{"traceID":"{n:032x}","spans":[{root},{child}],"processes":{{"p1":{{"serviceName":"front","tags":[]}},"p2":{{"serviceName":"backend","tags":[]}}}}}}"#
+            )
+        };
+        format!(r#"{{"data":[{}]}}"#, (1..=300).map(spans).collect::<Vec<_>>().join(","))
+    };
+    fs::write(folder.path().join("a.json"), traces(100)).unwrap();
+    fs::write(folder.path().join("b.json"), traces(150)).unwrap();
+    let check = ["check", "--baseline", "a.json", "--candidate", "b.json", "--fail-on", "p95>10%"];
+    let (output, status) = pathlight(folder.path(), &check);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(status, 3, "{text}");
+    assert!(text.contains("| backend | +") && !text.contains("No service changed"), "{text}");
 }
 
 #[test]

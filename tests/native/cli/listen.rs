@@ -137,6 +137,82 @@ fn exports_are_answered_as_the_protocol_says_and_kept() {
     assert_eq!(again, [all, more].concat());
 }
 
+/// Returns how many lines a stream has.
+fn lines(stream: &[u8]) -> usize {
+    let mut text = String::new();
+    flate2::read::MultiGzDecoder::new(stream).read_to_string(&mut text).unwrap();
+    text.lines().count()
+}
+
+/// Sends the head of an export and the beginning of its body, and keeps the connection.
+fn half(listener: &Listener, body: &[u8]) -> TcpStream {
+    let mut stream = TcpStream::connect(&listener.place).unwrap();
+    let head = format!(
+        "POST /v1/traces HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Type: {JSON}\r\nContent-Length: {}\r\n\r\n",
+        listener.place,
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(&body[..body.len() / 2]).unwrap();
+    stream
+}
+
+#[test]
+fn slow_and_broken_senders_hold_up_nobody_and_leave_nothing_half() {
+    let folder = Scratch::new("listen-slow");
+    let listener = Listener::start(folder.path());
+    let json = fixture("otlp", "export.json");
+    let mut slow: Vec<TcpStream> = (0..100).map(|_| half(&listener, &json)).collect();
+    // One that asks for the stream and does not read it, and one that only connects.
+    let mut reader = TcpStream::connect(&listener.place).unwrap();
+    write!(reader, "GET /traces.ndjson.gz HTTP/1.1\r\nHost: {}\r\n\r\n", listener.place).unwrap();
+    let idle = TcpStream::connect(&listener.place).unwrap();
+    let begun = std::time::Instant::now();
+    assert_eq!(listener.export(JSON, &json).0, 200);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
+    // Most hang up in the middle; the last goes on.
+    let mut last = slow.pop().unwrap();
+    drop((slow, reader, idle));
+    let text = String::from_utf8(json.clone()).unwrap();
+    last.write_all(&text.as_bytes()[text.len() / 2..]).unwrap();
+    let mut answer = String::new();
+    last.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let (_, _, stream) = listener.ask("GET /traces.ndjson.gz", "", b"");
+    assert_eq!(lines(&stream), 2, "the whole exports and nothing else");
+    assert_eq!(inspect(folder.path())["files"][0]["problems"], serde_json::json!([]));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_answered_so_that_senders_try_again_and_what_is_kept_stays_whole() {
+    let folder = Scratch::new("listen-full");
+    // A limit on the size of a file in place of the end of a disk: writing fails in the middle of an export.
+    let mut command = Command::new("sh");
+    let limited = "ulimit -f 4; trap '' XFSZ; exec \"$0\" listen --port 0 -o kept";
+    command.current_dir(folder.path()).args(["-c", limited]).arg(env!("CARGO_BIN_EXE_pathlight"));
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let place = line.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
+    let listener = Listener { child, place };
+    let json = fixture("otlp", "export.json");
+    let answers: Vec<(u16, Vec<u8>)> = (0..30).map(|_| listener.export(JSON, &json)).collect();
+    let kept = answers.iter().filter(|(status, _)| *status == 200).count();
+    let refused = answers.iter().find(|(status, _)| *status != 200).unwrap();
+    assert!(kept > 0 && refused.0 == 503, "{kept} {}", refused.0);
+    assert!(String::from_utf8_lossy(&refused.1).contains("cannot be kept"), "{refused:?}");
+    let (_, _, stream) = listener.ask("GET /traces.ndjson.gz", "", b"");
+    assert_eq!(lines(&stream), kept);
+    assert_eq!(inspect(folder.path())["files"][0]["problems"], serde_json::json!([]));
+    drop(listener);
+    // With room again it goes on.
+    let listener = Listener::start(folder.path());
+    assert_eq!(listener.export(JSON, &json).0, 200);
+    let (_, _, stream) = listener.ask("GET /traces.ndjson.gz", "", b"");
+    assert_eq!(lines(&stream), kept + 1);
+}
+
 #[test]
 fn pages_of_this_machine_may_send_and_others_only_if_they_were_named() {
     let folder = Scratch::new("listen-origins");
