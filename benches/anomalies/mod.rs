@@ -145,10 +145,12 @@ fn false_alarms(tables: &[EvaluationTable], out: &mut Vec<String>) {
         out.push(row(&group, &format!("{what}: mean"), mean, "times alpha", budgets.0));
         out.push(row(&group, &format!("{what}: of the worst set"), greatest, "times alpha", budgets.1));
     };
-    let many: Vec<f64> = all().filter(|row| row.trained >= ENOUGH).map(|row| row.mean / row.alpha).collect();
+    let many: Vec<f64> =
+        all().filter(|row| row.trained >= ENOUGH).map(|row| row.abnormal.mean / row.alpha).collect();
     put("half of a set to learn from", &many, ("< 1.5", "< 2.5"));
     for few in [20.0, 50.0, 100.0] {
-        let rows: Vec<f64> = all().filter(|row| row.trained == few).map(|row| row.mean / row.alpha).collect();
+        let rows: Vec<f64> =
+            all().filter(|row| row.trained == few).map(|row| row.abnormal.mean / row.alpha).collect();
         put(&format!("{few} requests to learn from"), &rows, ("", ""));
     }
 }

@@ -10,6 +10,6 @@ mod table;
 pub use table::{
     AnomalyLine, EVALUATION, GroupLine, LISTED, LOADED, NORMALS, NOT_LOADED, ONLY, ONLY_HINT, RATES, VECTORS,
     chosen, evaluation, false_alarms, groups, keep_only, loss_curve, more_groups, normal, p_values, place,
-    rate_words, reasons, request_words, settings, severity, severity_behind, sides, table, tip, title,
-    training_percent, training_words, unexplained, vectors_csv, verdict_counts, verdict_lines, why_empty,
+    rate_words, reasons, request_words, settings, severity, sides, table, tip, title, training_percent,
+    training_words, unexplained, vectors_csv, verdict_counts, verdict_lines, why_empty,
 };

@@ -300,7 +300,7 @@ pub fn verdict_lines(report: &AnomalyReport) -> Vec<GroupLine> {
 pub fn request_words(report: &AnomalyReport, at: usize) -> String {
     let row = &report.rows[at];
     let (latency, start) = (duration_us(row.request.latency_us), moment(row.start_us));
-    format!("{latency}{}; {start}", severity_behind(report, row, ", "))
+    format!("{latency}{}; {start}", severity_behind(report, row))
 }
 
 /// Keeps some judged requests of a set in all views, in place of those chosen before; the most anomalous, if they are too

@@ -122,7 +122,6 @@ mod tests {
             hit: None,
             example: None,
             also: Vec::new(),
-            hit: None,
             mended: None,
             is_as_before: false,
             points: vec![point(100, 50, false), point(150, 100, true), point(200, 75, false)],
