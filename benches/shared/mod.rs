@@ -176,6 +176,7 @@ pub fn what_if(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: bo
     let Some(parent) = parents.iter().max_by_key(|parent| parent.invocations) else { return Vec::new() };
     let query = |percent: i64| queries::WhatIf {
         selection: Selection::default(),
+        baseline: None,
         settings: FlowSettings::default(),
         changes: Changes {
             latencies: vec![LatencyChange {

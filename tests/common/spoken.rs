@@ -75,7 +75,8 @@ fn messages() -> Vec<Vec<u8>> {
         queries::Errors { selection: selection() }.to_message(),
         queries::Findings { selection: selection(), baseline: None }.to_message(),
         queries::FlowParents { selection: selection() }.to_message(),
-        queries::WhatIf { selection: selection(), settings, changes: Changes::default() }.to_message(),
+        queries::WhatIf { selection: selection(), baseline: None, settings, changes: Changes::default() }
+            .to_message(),
         queries::Savings { selection: selection(), settings }.to_message(),
         queries::Mended {
             selection: b.clone(),

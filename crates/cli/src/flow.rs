@@ -9,18 +9,20 @@ use pathlight_base::format::{self, duration};
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{
     ChangeOf, Changes, EvaluationReport, FASTER_PERCENT, FlowParent, FlowReport, LatencyChange, NodeName,
-    Parallel, Quantile, SavingsReport, TargetReport, TimeoutReport, WhatIfReport,
+    Parallel, Quantile, SavingsReport, SubjectChange, SubjectTime, TargetReport, TimeoutReport, WhatIfReport,
 };
 use pathlight_engine::queries;
 use pathlight_engine::requests::{RootEndpoint, Selection};
 use pathlight_engine::run::native::NativePool;
 use pathlight_engine::summaries::Choice;
+use pathlight_engine::verdict::Subject;
 use pathlight_trace::Endpoint;
 use pathlight_view::flow::savings::{self, SavingLine};
 use pathlight_view::flow::target::{self, TargetLine};
 use pathlight_view::flow::{self, CallLine, prediction, timeout};
 use pathlight_view::json;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::rc::Rc;
 
 /// The options of `flow`. `--service` and `--operation` choose the parent; without them and without another option
@@ -35,10 +37,14 @@ pub struct Args {
     /// Compare six predictors on held-out invocations: of the chosen parent, else pooled over all parents
     #[arg(long, conflicts_with_all = ["what_if", "whole_call", "parallel", "savings"])]
     evaluate: bool,
-    /// Change the own work of an endpoint (its self time): SERVICE:OPERATION=-50%, =+20%, =+500us, =-2ms; may be
-    /// repeated
+    /// Change the own work of an endpoint (its self time): SERVICE:OPERATION=-50%, =+20%, =+500us, =-2ms; or of all
+    /// endpoints of a service (own:SERVICE=-50%), or what all calls into it or out of it wait (in:SERVICE, out:SERVICE);
+    /// =usual stands for what these usually take; may be repeated
     #[arg(long, value_name = "CHANGE", value_parser = parse::change, conflicts_with = "savings")]
     what_if: Vec<WhatIfChange>,
+    /// Files or folders that say what is usual: before, or normal; without them the faster half of each request type does
+    #[arg(long, num_args = 1.., value_name = "FILE", requires = "what_if")]
+    baseline: Vec<PathBuf>,
     /// Change the whole calls of an endpoint, with all they wait for: SERVICE:OPERATION=-50%, =gone; may be repeated
     #[arg(long, value_name = "CHANGE", value_parser = parse::change, conflicts_with = "savings")]
     whole_call: Vec<WhatIfChange>,
@@ -72,8 +78,14 @@ pub struct Args {
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let common = &args.common;
-    let (selection, settings) = (common.selection(), settings(args));
-    let mut pool = common.settings.load_groups_or_summaries(&[&common.files])?;
+    let (mut selection, settings) = (common.selection(), settings(args));
+    let (mut pool, baseline) = if args.baseline.is_empty() {
+        (common.settings.load_groups_or_summaries(&[&common.files])?, None)
+    } else {
+        let (baseline, of_files) = selection.as_baseline_of(Selection { group: 1, ..selection.clone() });
+        selection = of_files;
+        (common.settings.load_groups(&[&args.baseline, &common.files])?, Some(baseline))
+    };
     let min_children = args.min_children.unwrap_or(if common.path.preset == "paper" { 5 } else { 2 });
     let rows = common.rows();
     let text = if args.evaluate {
@@ -107,7 +119,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     } else if !(args.what_if.is_empty() && args.whole_call.is_empty() && args.parallel.is_empty()) {
         let changes = changes(args, &pool)?;
         let test = back_test(&mut pool, &selection, settings, min_children)?;
-        let report = pool.run(queries::WhatIf { selection, settings, changes })?;
+        let report = pool.run(queries::WhatIf { selection, baseline, settings, changes })?;
         if common.json {
             json::what_if(&report, Some(&test))? + "\n"
         } else {
@@ -178,6 +190,19 @@ fn endpoint(pool: &NativePool, text: &str) -> Result<Endpoint, Failure> {
     })
 }
 
+/// Returns the subject a text names; `None` if it is not written like one.
+fn subject(pool: &NativePool, text: &str) -> Result<Option<Subject>, Failure> {
+    let Some(subject) = Subject::parse(text) else { return Ok(None) };
+    let is_loaded = pool
+        .sessions()
+        .iter()
+        .any(|session| session.set.endpoints().any(|(service, _)| service == subject.service));
+    if is_loaded {
+        return Ok(Some(subject));
+    }
+    Err(Failure::Usage(format!("no service {:?} in these traces", subject.service)))
+}
+
 /// Returns a call of a parent: an endpoint, with `#k` for the k-th call of it, `#rest` for those folded into one.
 fn node(pool: &NativePool, text: &str) -> Result<NodeName, Failure> {
     let (name, index) = match text.rsplit_once('#') {
@@ -195,9 +220,24 @@ fn node(pool: &NativePool, text: &str) -> Result<NodeName, Failure> {
 fn changes(args: &Args, pool: &NativePool) -> Result<Changes, Failure> {
     let mut changes = Changes::default();
     for (of, wanted) in [(ChangeOf::OwnWork, &args.what_if), (ChangeOf::WholeCall, &args.whole_call)] {
-        for &(ref name, share_ppm, add_us) in wanted {
-            let Endpoint { service, operation } = endpoint(pool, name)?;
-            changes.latencies.push(LatencyChange { service, operation, of, share_ppm, add_us });
+        for (name, time) in wanted {
+            let endpoint = endpoint(pool, name);
+            // A service may be called like a part: an endpoint of that name goes first.
+            let subject =
+                if endpoint.is_err() && of == ChangeOf::OwnWork { subject(pool, name)? } else { None };
+            match (subject, time) {
+                (Some(subject), time) => {
+                    changes.subjects.push(SubjectChange { subject, time: time.clone() });
+                }
+                (None, &SubjectTime::By { share_ppm, add_us }) => {
+                    let Endpoint { service, operation } = endpoint?;
+                    changes.latencies.push(LatencyChange { service, operation, of, share_ppm, add_us });
+                }
+                (None, SubjectTime::Usual | SubjectTime::Levels(_)) => {
+                    let parts = "own:SERVICE, in:SERVICE and out:SERVICE";
+                    return Err(Failure::Usage(format!("{name}=usual: what is usual is known of {parts}")));
+                }
+            }
         }
     }
     for names in args.parallel.chunks_exact(3) {

@@ -1,7 +1,7 @@
 //! Values of options, as clap reads them. An error says how to write the value.
 
 use pathlight_engine::endpoints::RowStat;
-use pathlight_engine::flow::{LatencyChange, Quantile};
+use pathlight_engine::flow::{LatencyChange, Quantile, SubjectTime};
 use pathlight_engine::heatmap::ColumnOrder;
 use pathlight_engine::requests::search::SpanSearch;
 use pathlight_engine::requests::{Filter, GroupBy, PercentileRange};
@@ -109,15 +109,15 @@ pub fn view(text: &str) -> Parsed<View> {
     View::from_key(text).ok_or("take findings, flame or another view of the page's address")
 }
 
-/// A change of an endpoint's latency: the endpoint as written, millionths of its latency, microseconds.
-pub type WhatIfChange = (String, i64, i64);
+/// A change of the time of an endpoint or a subject: its name as written, and the change.
+pub type WhatIfChange = (String, SubjectTime);
 
-/// Reads `SERVICE:OPERATION=-50%`, `=+500us`, `=gone` and the like.
+/// Reads `SERVICE:OPERATION=-50%`, `in:SERVICE=usual`, `=+500us`, `=gone` and the like.
 pub fn change(text: &str) -> Parsed<WhatIfChange> {
-    let parsed = text.rsplit_once('=').and_then(|(name, amount)| {
-        LatencyChange::parse_amount(amount).map(|(share_ppm, add_us)| (name.to_owned(), share_ppm, add_us))
-    });
-    parsed.ok_or("write SERVICE:OPERATION=-50%, or =+500us, =-2ms, =+1s, =gone")
+    let parsed = text
+        .rsplit_once('=')
+        .and_then(|(name, time)| SubjectTime::parse(time).map(|time| (name.to_owned(), time)));
+    parsed.ok_or("write SERVICE:OPERATION=-50% or in:SERVICE=-50%, or =+500us, =-2ms, =+1s, =gone, =usual")
 }
 
 /// Reads `p99=300ms`: which percentile, and what it is to be in microseconds.
@@ -166,8 +166,11 @@ mod tests {
         let written = search("-k=v  OR \"a b\"").map(|filter| filter_words(&filter));
         assert_eq!(written.as_deref(), Ok("-k=v OR \"a b\""));
         assert!(search(" OR ").is_err());
-        assert_eq!(change("a:b=c=-50%"), Ok(("a:b=c".to_owned(), -500_000, 0)));
-        assert_eq!(change("a:b=gone"), Ok(("a:b".to_owned(), -1_000_000, 0)));
+        let by = |share_ppm, add_us| SubjectTime::By { share_ppm, add_us };
+        assert_eq!(change("a:b=c=-50%"), Ok(("a:b=c".to_owned(), by(-500_000, 0))));
+        assert_eq!(change("a:b=gone"), Ok(("a:b".to_owned(), by(-1_000_000, 0))));
+        assert_eq!(change("in:b=+2ms"), Ok(("in:b".to_owned(), by(0, 2_000))));
+        assert_eq!(change("in:b=usual"), Ok(("in:b".to_owned(), SubjectTime::Usual)));
         assert_eq!(target("p99=300ms"), Ok((Quantile::P99, 300_000)));
         assert!(
             ["p98=1ms", "p99", "p99=-1ms", "p99=50%", "p99=gone", "p99=0us"]

@@ -1,4 +1,4 @@
-//! The changes of a what-if: made on the selected call, shown as chips that can be taken away.
+//! The changes of a what-if: made on the selected call or on a subject, shown as chips that can be taken away.
 
 use crate::dom::{El, Listeners, button, div, el, icon, span};
 use crate::page::{Focus, Page};
@@ -6,38 +6,49 @@ use crate::widgets::controls::{self, Segments};
 use crate::widgets::names;
 use pathlight_engine::flow::{ChangeOf, Changes, FlowReport};
 use pathlight_engine::ids::NodeId;
+use pathlight_engine::verdict::Subject;
 use pathlight_trace::Endpoint;
 use pathlight_view::flow;
 use pathlight_view::flow::changes::{
-    Amount, CHANGE_CHOICES, amount_words, chips, latency_change, neighbours, set_latency, set_parallel,
+    CHANGE_CHOICES, ChangeTarget, Wanted, chips, neighbours, set_parallel, subject_options,
 };
+use pathlight_view::say::subject::subject_words;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use web_sys::HtmlInputElement;
 
 /// A change that the slider asks for and that waits for the report before it.
-type Pending = Rc<Cell<Option<Amount>>>;
+type Pending = Rc<Cell<Option<Wanted>>>;
 
 /// A flow, and a call of it.
 type First = Rc<RefCell<Option<(Rc<FlowReport>, NodeId)>>>;
 
-/// Slider, field and lists that change the selected call, and the changes made so far.
+/// Slider, field and lists that change the selected call or a subject, and the changes made so far.
 pub struct ChangeControls {
     element: El,
     title: El,
+    /// List of subjects, and the one that is chosen in place of the selected call.
+    subjects: El,
+    subject: Rc<RefCell<Option<Subject>>>,
+    /// Services whose subjects are offered.
+    services: Vec<String>,
     controls: El,
     questions: Segments,
     of: Rc<Cell<ChangeOf>>,
     slider: El,
     words: El,
     add: El,
+    gone: El,
+    usual: El,
     beside: El,
     chips: El,
     reset: El,
-    target: Option<Endpoint>,
+    /// Endpoint of the selected call.
+    call: Option<Endpoint>,
+    target: Option<ChangeTarget>,
     pending: Pending,
-    /// Parent, selected node, endpoint and changes that are shown.
-    shown: Option<(Endpoint, Option<NodeId>, Option<Endpoint>, Changes)>,
+    /// Parent, selected node, target and changes that are shown.
+    shown: Option<(Endpoint, Option<NodeId>, Option<ChangeTarget>, Changes)>,
     /// The flow and the selected node, which another call is to run in parallel to.
     first: First,
     chip_keep: Listeners,
@@ -77,7 +88,7 @@ impl ChangeControls {
         for input in [&slider, &add] {
             let (slider, add, pending, of) = (slider.clone(), add.clone(), pending.clone(), of.clone());
             let _ = input.clone().on(keep, "input", move |_| {
-                pending.set(Some((of.get(), value(&slider), value(&add))));
+                pending.set(Some(Wanted::By((of.get(), value(&slider), value(&add)))));
                 page.refresh();
             });
         }
@@ -86,7 +97,7 @@ impl ChangeControls {
             let (slider, add, pending, of) = (slider.clone(), add.clone(), pending.clone(), of.clone());
             questions = questions.button(keep, (name, what, &format!("whatif-{key}")), move || {
                 of.set(asked);
-                pending.set(Some((asked, value(&slider), value(&add))));
+                pending.set(Some(Wanted::By((asked, value(&slider), value(&add)))));
                 page.refresh();
             });
         }
@@ -95,9 +106,24 @@ impl ChangeControls {
             .attr("title", "As if the call, with all it waits for, took no time")
             .test("whatif-gone")
             .on_click(keep, move || {
-                asked.set(Some((ChangeOf::WholeCall, -100, 0)));
+                asked.set(Some(Wanted::By((ChangeOf::WholeCall, -100, 0))));
                 page.refresh();
             });
+        let asked = pending.clone();
+        let usual = button("As usual")
+            .attr("title", "What it takes in set A; of one set, in the faster half of each request type")
+            .test("whatif-usual")
+            .on_click(keep, move || {
+                asked.set(Some(Wanted::Usual));
+                page.refresh();
+            });
+        let subject: Rc<RefCell<Option<Subject>>> = Rc::default();
+        let chosen = subject.clone();
+        let subjects = controls::select(keep, "whatif-subject", move |value| {
+            chosen.replace(Subject::parse(&value));
+            page.refresh();
+        });
+        let subjects = subjects.attr("aria-label", "The call or part of a service that changes");
         let first = First::default();
         let chosen = first.clone();
         let beside = controls::select(keep, "whatif-parallel", move |value| {
@@ -115,7 +141,10 @@ impl ChangeControls {
             .child(&div("whatif-row").child(questions.element()))
             .child(&div("whatif-row").child(&slider).child(&words))
             .child(
-                &div("whatif-row").child(&el("label").text("and ").child(&add).text(" \u{b5}s")).child(&gone),
+                &div("whatif-row")
+                    .child(&el("label").text("and ").child(&add).text(" \u{b5}s"))
+                    .child(&gone)
+                    .child(&usual),
             )
             .child(&div("whatif-row").child(&beside));
         let reset = button("Reset").test("whatif-reset").on_click(keep, move || {
@@ -123,21 +152,28 @@ impl ChangeControls {
         });
         let chips = div("chips whatif-chips").test("whatif-changes");
         let element = div("whatif-side")
+            .child(&div("whatif-row").child(&subjects))
             .child(&title)
             .child(&controls)
             .child(&div("whatif-row whatif-made").child(&chips).child(&reset));
         ChangeControls {
             element,
             title,
+            subjects,
+            subject,
+            services: Vec::new(),
             controls,
             questions,
             of,
             slider,
             words,
             add,
+            gone,
+            usual,
             beside,
             chips,
             reset,
+            call: None,
             target: None,
             pending,
             shown: None,
@@ -154,58 +190,96 @@ impl ChangeControls {
     /// Follows the flow, its selected node and the changes. What the slider asks for goes on once the report before is
     /// there, so that each is shown and none is asked for in vain.
     pub fn update(&mut self, page: Page, report: &Rc<FlowReport>, selected: Option<NodeId>) {
-        if let (Some(amount), Some(target)) = (self.pending.get(), self.target.clone()) {
-            self.show_amount(amount);
+        if let (Some(wanted), Some(target)) = (self.pending.get(), self.target.clone()) {
+            self.show_wanted(&target, wanted);
             if !page.queries().what_if.is_waiting() {
                 self.pending.set(None);
-                page.change(|address| {
-                    set_latency(&mut address.choices.flow.changes, &target, amount);
-                });
+                page.change(|address| target.set(&mut address.choices.flow.changes, wanted));
             }
         }
+        self.offer_subjects(page);
         let changes = page.address().choices.flow.changes.clone();
         let node = selected.and_then(|at| report.nodes.get(at.index()));
         // An endpoint of any other flow can be changed too.
-        let target = node.and_then(flow::endpoint_of).or_else(|| match &*page.focus() {
+        let call = node.and_then(flow::endpoint_of).or_else(|| match &*page.focus() {
             Focus::Endpoint(endpoint) => Some(endpoint.clone()),
             _ => None,
         });
+        if self.call != call {
+            // Whoever selects a call wants to change it.
+            self.subject.replace(None);
+            self.call.clone_from(&call);
+        }
+        let subject = self.subject.borrow().clone().map(ChangeTarget::Subject);
+        let target = subject.or(call.map(ChangeTarget::Endpoint));
         let now = Some((report.parent.clone(), selected, target.clone(), changes.clone()));
         if self.shown == now {
             return;
         }
         self.shown = now;
         self.show_target(target, &changes);
-        self.show_neighbours(report, selected);
+        // Two calls of a flow: a subject is none.
+        self.show_neighbours(report, selected.filter(|_| self.subject.borrow().is_none()));
         self.show_chips(page, &changes);
     }
 
-    fn show_amount(&self, amount: Amount) {
-        let (of, percent, add_us) = amount;
+    /// Offers the subjects of all services that are loaded.
+    fn offer_subjects(&mut self, page: Page) {
+        let overview = page.queries().overview.get();
+        let mut services: Vec<String> =
+            overview.iter().flat_map(|it| &it.endpoints).map(|it| it.service.clone()).collect();
+        services.sort();
+        services.dedup();
+        if self.services != services {
+            self.services = services;
+            let call = (String::new(), "The selected call".to_owned());
+            let offered: Vec<_> = [call].into_iter().chain(subject_options(&self.services)).collect();
+            controls::offer(&self.subjects, &offered, "");
+        }
+        let chosen = self.subject.borrow().as_ref().map(Subject::to_string);
+        controls::choose(&self.subjects, &chosen.unwrap_or_default());
+    }
+
+    fn show_wanted(&self, target: &ChangeTarget, wanted: Wanted) {
+        let (of, percent, add_us) = match wanted {
+            Wanted::By(amount) => amount,
+            Wanted::Usual => (ChangeOf::OwnWork, 0, 0),
+        };
         self.of.set(of);
         self.questions.press(usize::from(of == ChangeOf::WholeCall));
-        self.words.set_text(&amount_words(amount));
+        self.words.set_text(&target.words(wanted));
         set_value(&self.slider, percent);
         set_value(&self.add, add_us);
     }
 
-    fn show_target(&mut self, target: Option<Endpoint>, changes: &Changes) {
+    fn show_target(&mut self, target: Option<ChangeTarget>, changes: &Changes) {
         if self.target != target {
             self.pending.set(None);
         }
         self.controls.show(target.is_some());
         self.title.clear();
+        let is_subject = matches!(target, Some(ChangeTarget::Subject(_)));
+        self.questions.element().show(!is_subject);
+        self.gone.show(!is_subject);
+        self.usual.show(is_subject);
         match &target {
-            Some(Endpoint { service, operation }) => self.title.add(&names::endpoint(service, operation)),
+            Some(ChangeTarget::Endpoint(Endpoint { service, operation })) => {
+                self.title.add(&names::endpoint(service, operation));
+            }
+            Some(ChangeTarget::Subject(subject)) => self.title.add(&span("", &subject_words(subject))),
             None => {
-                self.title.add(&span("muted", "Select a call in the chart or the table to change it."));
+                let words =
+                    "Select a call in the chart or the table to change it, or a part of a service above.";
+                self.title.add(&span("muted", words));
             }
         }
         if let Some(target) = target.as_ref().filter(|_| self.pending.get().is_none()) {
             // A question that nothing is asked yet of stays as it was chosen.
-            let (of, percent, add_us) = latency_change(changes, target);
-            let of = if (percent, add_us) == (0, 0) { self.of.get() } else { of };
-            self.show_amount((of, percent, add_us));
+            let wanted = match target.wanted(changes) {
+                Wanted::By((_, 0, 0)) => Wanted::By((self.of.get(), 0, 0)),
+                wanted => wanted,
+            };
+            self.show_wanted(target, wanted);
         }
         self.target = target;
     }

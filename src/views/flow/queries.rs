@@ -6,6 +6,7 @@ use pathlight_engine::queries;
 use pathlight_engine::requests::{RootEndpoint, Selection};
 use pathlight_trace::Endpoint;
 use pathlight_view::address::Address;
+use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::flow;
 use pathlight_view::flow::choice::FlowPanel;
 
@@ -27,9 +28,9 @@ pub fn want(page: Page, address: &Address) {
     match panel {
         FlowPanel::Calls => {}
         FlowPanel::WhatIf => {
-            queries
-                .what_if
-                .want(page, queries::WhatIf { selection, settings, changes: choice.changes.clone() });
+            let baseline = address.compares_sets().then(|| address.side(ComparedSide::A));
+            let changes = choice.changes.clone();
+            queries.what_if.want(page, queries::WhatIf { selection, baseline, settings, changes });
         }
         FlowPanel::Target => {
             if let Some((quantile, target_us)) = choice.target {

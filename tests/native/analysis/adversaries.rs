@@ -265,7 +265,7 @@ proptest! {
 
         // Changing nothing changes nothing.
         let changes = Changes::default();
-        let what_if = one.run(queries::WhatIf { selection: selection.clone(), settings, changes }).unwrap();
+        let what_if = one.run(queries::WhatIf { selection: selection.clone(), baseline: None, settings, changes }).unwrap();
         prop_assert_eq!((what_if.changed, &what_if.before_us), (0, &what_if.after_us));
 
         // Each layer holds every trace once; the fourth takes the groups of the third apart.
@@ -309,7 +309,7 @@ proptest! {
         cases.add(queries::FlowParents { selection: whole.clone() });
         cases.add(queries::Flow { selection: whole.clone(), parent, settings });
         cases.add(queries::FlowEvaluation { selection: whole.clone(), settings, min_children: 1 });
-        cases.add(queries::WhatIf { selection: whole.clone(), settings, changes: Changes::default() });
+        cases.add(queries::WhatIf { selection: whole.clone(), baseline: None, settings, changes: Changes::default() });
         cases.add(queries::Savings { selection: whole.clone(), settings });
         cases.add(queries::Target { selection: whole.clone(), settings, quantile: Quantile::P95, target_us: 1 });
         cases.add(queries::Timeout { selection: whole.clone(), settings, endpoint: root.clone(), timeout_us: None });

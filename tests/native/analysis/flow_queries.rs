@@ -53,7 +53,7 @@ fn flows_what_ifs_and_savings_are_about_the_selected_requests() {
     let savings = both.run(queries::Savings { selection: tail(&whole), settings }).unwrap();
     assert_eq!((savings.requests, savings.latency_us.max), (30, latencies[299].0));
     let changes = || slower("auth", "Auth/ValidateToken", 700);
-    let query = queries::WhatIf { selection: tail(&whole), settings, changes: changes() };
+    let query = queries::WhatIf { selection: tail(&whole), baseline: None, settings, changes: changes() };
     let report = both.run(query).unwrap();
     assert_eq!((report.requests, report.before_curve_us[0] as u64), (30, latencies[270].0));
     for endpoint in
@@ -81,7 +81,8 @@ fn flows_what_ifs_and_savings_are_about_the_selected_requests() {
         let of_b = both.run(test(1)).unwrap();
         assert!(of_b.test > 0 && of_b == only_b.run(test(0)).unwrap());
         assert_ne!(of_b, both.run(test(0)).unwrap());
-        let changed = |group| queries::WhatIf { selection: of(group), settings, changes: changes() };
+        let changed =
+            |group| queries::WhatIf { selection: of(group), baseline: None, settings, changes: changes() };
         let of_b = both.run(changed(1)).unwrap();
         assert!(of_b.requests > 0 && of_b == only_b.run(changed(0)).unwrap());
         assert_ne!(of_b, both.run(changed(0)).unwrap());
@@ -155,8 +156,12 @@ fn slower(service: &str, operation: &str, add_us: i64) -> Changes {
 }
 
 fn what_if(pool: &mut NativePool, changes: Changes) -> WhatIfReport {
-    let query =
-        queries::WhatIf { selection: Selection::default(), settings: FlowSettings::default(), changes };
+    let query = queries::WhatIf {
+        selection: Selection::default(),
+        baseline: None,
+        settings: FlowSettings::default(),
+        changes,
+    };
     pool.run(query).unwrap()
 }
 
@@ -192,11 +197,13 @@ fn reports_are_the_same_for_any_number_of_workers_in_any_order() {
         }),
         case(queries::WhatIf {
             selection: selection.clone(),
+            baseline: None,
             settings,
             changes: slower("edge-gateway", "GET /product/{id}", -300),
         }),
         case(queries::WhatIf {
             selection: filtered.clone(),
+            baseline: None,
             settings,
             changes: slower("catalog", "GET /product/{id}", 900),
         }),
@@ -213,6 +220,7 @@ fn reports_are_the_same_for_any_number_of_workers_in_any_order() {
         }),
         case(queries::WhatIf {
             selection: tail(&selection),
+            baseline: None,
             settings,
             changes: slower("edge-gateway", "GET /product/{id}", 900),
         }),

@@ -1,12 +1,14 @@
-//! A part of a service as it should be: by hand, and of faulty traces against the same traces made without the fault.
+//! A part of a service as it should be, or faster or slower by an amount: by hand, and against traces that were made so.
 
 use crate::common::{generated, generated_as, set_of, span, stage};
 use pathlight::base::statistics::Percentiles;
-use pathlight::engine::flow::MendedLatency;
-use pathlight::engine::queries::Mended;
+use pathlight::engine::flow::paper::FlowSettings;
+use pathlight::engine::flow::{Changes, MendedLatency, SubjectChange, SubjectTime, WhatIfReport};
+use pathlight::engine::queries::{Mended, WhatIf};
 use pathlight::engine::requests::{PercentileRange, Selection};
 use pathlight::engine::run::native::NativePool;
 use pathlight::engine::verdict::ServicePart::{self, In, Out, Own};
+use pathlight::engine::verdict::Subject;
 use pathlight::generate::{GenerateOptions, Generator, Inject, Speed};
 use pathlight::trace::{SpanKind, TraceSet};
 
@@ -22,6 +24,20 @@ fn mended(
 ) -> MendedLatency {
     let service = service.to_owned();
     pool.run(Mended { selection: of_group(0), reference, service, part }).unwrap()
+}
+
+/// Returns the requests of set A after changes of parts of services.
+fn what_if(
+    pool: &mut NativePool,
+    baseline: Option<Selection>,
+    changes: &[((&str, ServicePart), SubjectTime)],
+) -> WhatIfReport {
+    let subjects = changes.iter().map(|((service, part), time)| SubjectChange {
+        subject: Subject { service: (*service).to_owned(), part: *part },
+        time: time.clone(),
+    });
+    let changes = Changes { subjects: subjects.collect(), ..Changes::default() };
+    pool.run(WhatIf { selection: of_group(0), baseline, settings: FlowSettings::default(), changes }).unwrap()
 }
 
 /// Makes a request of a front end that calls `store` and then works for 2 ms; times in milliseconds: own work before the
@@ -81,6 +97,34 @@ fn only_what_is_slow_in_the_part_becomes_what_it_takes_in_the_reference() {
     for part in [("store", Own), ("nobody", Own), ("front", Out)] {
         let report = mended(&mut pool, of_group(1), part);
         assert_eq!((report.changed, report.after_us), (0, report.before_us));
+    }
+}
+
+#[test]
+fn parts_of_services_take_a_share_or_some_time_more_or_less() {
+    let mut set = TraceSet::new();
+    for trace in 1..=4 {
+        request(&mut set, trace, [6, 4, 5, 1]);
+    }
+    set.seal().unwrap();
+    let mut pool = NativePool::of(vec![set]).unwrap();
+    let by = |share_ppm, add_us| SubjectTime::By { share_ppm, add_us };
+    let half = || by(-500_000, 0);
+    for (changes, after_us) in [
+        (vec![(("front", Own), half())], 14_000),
+        (vec![(("front", Out), half())], 15_500),
+        (vec![(("store", In), half())], 15_500),
+        (vec![(("store", Own), half())], 15_500),
+        (vec![(("store", In), half()), (("front", Out), half())], 14_250),
+        (vec![(("store", In), by(-1_000_000, 0)), (("store", Own), by(1_000_000, 0))], 18_000),
+        (vec![(("store", In), by(0, -9_000))], 13_000),
+        (vec![(("store", In), by(0, 2_000))], 20_000),
+        (vec![(("store", Own), by(100_000, 700))], 19_200),
+        (vec![(("store", Out), half()), (("front", In), half()), (("nobody", Own), half())], 18_000),
+    ] {
+        let report = what_if(&mut pool, None, &changes);
+        assert_eq!((report.before_us.max, report.after_us.max), (18_000, after_us), "{changes:?}");
+        assert_eq!(report.changed, if after_us == 18_000 { 0 } else { 4 });
     }
 }
 
@@ -199,6 +243,54 @@ fn what_is_said_of_faulty_traces_is_what_the_healthy_ones_take() {
     assert!(moved >= 250, "{moved}");
     assert!(worst < 5.0 && healthy_worst < 5.0, "{worst} {healthy_worst}");
     assert!(off < 0.5, "{off}");
+}
+
+#[test]
+fn a_part_of_a_service_that_takes_less_or_more_is_predicted_as_it_is_made() {
+    let (mut worst, mut moved) = (0f64, 0);
+    for (service, part) in [
+        ("auth", In),
+        ("user-profile", In),
+        ("pricing", In),
+        ("storefront", Out),
+        ("auth", Own),
+        ("catalog", Own),
+    ] {
+        for seed in 1..=SEEDS {
+            // Waits of the generator are short: they are made long enough to matter, then changed.
+            let options = Fault::Delay(1.0).of(&options(seed), (service, part));
+            let mut before = NativePool::of(vec![generated(&options)]).unwrap();
+            for percent in [-50, 40] {
+                let changed = Fault::OwnWork(percent).of(&options, (service, part));
+                let really = what_if(&mut NativePool::of(vec![generated(&changed)]).unwrap(), None, &[]);
+                let time = SubjectTime::By { share_ppm: 10_000 * i64::from(percent), add_us: 0 };
+                let said = what_if(&mut before, None, &[((service, part), time)]);
+                let really = really.before_us;
+                let away = errors(&said.after_us, &really);
+                println!("{service} {part:?} {percent:+} %: {away:.2?}");
+                moved += errors(&said.before_us, &really).iter().filter(|of| of.abs() >= 5.0).count();
+                worst = away.iter().fold(worst, |worst, of| worst.max(of.abs()));
+            }
+        }
+    }
+    println!("worst of 216 percentiles: {worst:.2} %; {moved} moved by the change");
+    assert!(worst < 0.5 && moved >= 200, "{worst} {moved}");
+}
+
+#[test]
+fn a_what_if_with_what_is_usual_is_the_mended_latency() {
+    let options = options(1);
+    let faulty = Fault::Delay(0.1).of(&options, ("auth", In));
+    let healthy = generated_as(&GenerateOptions { seed: 101, ..options }, 1);
+    let mut pool = NativePool::of(vec![generated(&faulty), healthy]).unwrap();
+    let faster_half = of_group(0).with_range(PercentileRange::open(0, 50_000));
+    for (baseline, reference) in [(None, faster_half), (Some(of_group(1)), of_group(1))] {
+        let report = what_if(&mut pool, baseline, &[(("auth", In), SubjectTime::Usual)]);
+        let found =
+            MendedLatency { before_us: report.before_us, after_us: report.after_us, changed: report.changed };
+        assert!(found.changed > 0);
+        assert_eq!(found, mended(&mut pool, reference, ("auth", In)));
+    }
 }
 
 #[test]

@@ -103,7 +103,8 @@ fn what_folded_calls_save_is_what_trying_each_alone_says() {
                     add_us: 0,
                 };
                 let changes = Changes { latencies: vec![faster], ..Changes::default() };
-                let query = queries::WhatIf { selection: selection.clone(), settings, changes };
+                let query =
+                    queries::WhatIf { selection: selection.clone(), baseline: None, settings, changes };
                 let tried = pool.run(query).unwrap();
                 let saved = tried.before_us.p95 - tried.after_us.p95;
                 assert!((level.p95 - saved).abs() < 1e-6, "{calls:?} {} {percent}", row.operation);

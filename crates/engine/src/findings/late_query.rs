@@ -84,8 +84,12 @@ impl Query for LateFindingsQuery {
                     add_us: 0,
                 };
                 let changes = Changes { latencies: vec![gone], ..Changes::default() };
-                let what_if =
-                    WhatIf { selection: of_type(&group.root), settings: FlowSettings::default(), changes };
+                let what_if = WhatIf {
+                    selection: of_type(&group.root),
+                    baseline: None,
+                    settings: FlowSettings::default(),
+                    changes,
+                };
                 let report = what_if.run(workers.clone()).await?;
                 tail.p99_us = Some((report.before_us.p99, report.after_us.p99));
             }

@@ -1,8 +1,11 @@
 //! The changes of a what-if (`docs/definitions/execution-flow.md` section 4).
 
-use super::{NodeName, PartLevels};
+use super::{Level, NodeName};
+use crate::verdict::Subject;
 use pathlight_base::statistics::mix;
+use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The time of an endpoint that changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -52,6 +55,42 @@ impl LatencyChange {
     }
 }
 
+/// Time that a subject takes in a what-if.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SubjectTime {
+    /// More or less than it takes, at each of its spans.
+    By {
+        /// Share of the time added, in millionths: -500,000 is half of it, -1,000,000 is gone.
+        share_ppm: i64,
+        /// Microseconds added after that. No time falls below nothing; what is added is added at the end of the span.
+        add_us: i64,
+    },
+    /// What is usual: what it takes in set A, or for one set in the faster half of each request type.
+    Usual,
+    /// The same once it is learned, by endpoint of its spans; those of other endpoints stay as they are.
+    Levels(BTreeMap<Endpoint, Level>),
+}
+
+impl SubjectTime {
+    /// Reads `usual`, or an amount as [`LatencyChange::parse_amount`] does.
+    pub fn parse(text: &str) -> Option<SubjectTime> {
+        if text.trim() == "usual" {
+            return Some(SubjectTime::Usual);
+        }
+        LatencyChange::parse_amount(text).map(|(share_ppm, add_us)| SubjectTime::By { share_ppm, add_us })
+    }
+}
+
+/// Another time for all spans of a subject, whatever their endpoint: the own work of a service, calls into it or out of it
+/// that wait.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SubjectChange {
+    /// The subject.
+    pub subject: Subject,
+    /// Time that it takes then.
+    pub time: SubjectTime,
+}
+
 /// Two calls of a parent no longer wait for each other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Parallel {
@@ -93,7 +132,8 @@ impl CallTimeout {
     }
 }
 
-/// Changes that are made together. Several latency changes of one endpoint apply one after the other, and timeouts last.
+/// Changes that are made together: those of subjects first, then latency changes of endpoints, several of one endpoint one
+/// after the other, and timeouts last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Changes {
     /// Latencies.
@@ -102,8 +142,8 @@ pub struct Changes {
     pub parallel: Vec<Parallel>,
     /// Timeouts, one for an endpoint.
     pub timeouts: Vec<CallTimeout>,
-    /// Parts of services that are as they should be; before all latency changes.
-    pub levels: Vec<PartLevels>,
+    /// Subjects: parts of services at all endpoints.
+    pub subjects: Vec<SubjectChange>,
 }
 
 /// Returns a share of a latency, in millionths, half a microsecond rounded up; never below 0.

@@ -2,7 +2,7 @@
 //! section 4).
 
 use super::PartTimes;
-use crate::verdict::{ServicePart, hit_limit_us};
+use crate::verdict::hit_limit_us;
 use pathlight_base::statistics::{Percentiles, percentile};
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -80,31 +80,14 @@ fn at_rank(points: &[(u64, u64)], us: u64) -> u64 {
     low.saturating_add((part * high.saturating_sub(low) as f64).round() as u64)
 }
 
-/// A part of a service whose spans take what they should.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct PartLevels {
-    /// Name of the service.
-    pub service: String,
-    /// The part of it.
-    pub part: ServicePart,
-    /// By endpoint of its spans; those of other endpoints stay as they are.
-    pub levels: BTreeMap<Endpoint, Level>,
-}
-
-impl PartLevels {
-    /// Returns the levels of the endpoints that the reference has.
-    pub fn learn(
-        (service, part): (String, ServicePart),
-        selected: PartTimes,
-        reference: PartTimes,
-    ) -> PartLevels {
-        let mut reference = reference.unpack();
-        let levels = selected.unpack().into_iter().filter_map(|(name, times)| {
-            let level = Level::of(&times, &reference.remove(&name)?)?;
-            Some((name, level))
-        });
-        PartLevels { service, part, levels: levels.collect() }
-    }
+/// Returns the levels of a subject at the endpoints that the reference has.
+pub(super) fn learn_levels(selected: PartTimes, reference: PartTimes) -> BTreeMap<Endpoint, Level> {
+    let mut reference = reference.unpack();
+    let levels = selected.unpack().into_iter().filter_map(|(name, times)| {
+        let level = Level::of(&times, &reference.remove(&name)?)?;
+        Some((name, level))
+    });
+    levels.collect()
 }
 
 /// Latency of requests as it is, and if a part of a service were as it should be.
@@ -167,8 +150,7 @@ mod tests {
             let times = operations.iter().map(|name| (Endpoint::new("s", *name), vec![3, 1, 2]));
             PartTimes::of(times.collect())
         };
-        let part = ("s".to_owned(), ServicePart::Own);
-        let levels = PartLevels::learn(part, times(&["a", "b"]), times(&["b", "c"])).levels;
+        let levels = learn_levels(times(&["a", "b"]), times(&["b", "c"]));
         let limit = Level::Limit { limit_us: 1_002, median_us: 2 };
         assert_eq!(levels, [(Endpoint::new("s", "b"), limit)].into());
     }

@@ -3,7 +3,7 @@
 use super::prepare::OwnTime;
 use super::{Visit, WhichRequests};
 use crate::flame::{pack_sorted, unpack_sorted};
-use crate::verdict::{ServicePart, answer_of_other_service};
+use crate::verdict::{ServicePart, Subject, answer_of_other_service};
 use pathlight_trace::{Endpoint, EndpointId, Role, TraceRow, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -17,8 +17,8 @@ pub(super) struct PartSpans {
 }
 
 impl PartSpans {
-    pub fn new(set: &TraceSet, service: &str, part: ServicePart) -> PartSpans {
-        PartSpans { part, is_of_service: set.endpoints().map(|(name, _)| name == service).collect() }
+    pub fn new(set: &TraceSet, Subject { service, part }: &Subject) -> PartSpans {
+        PartSpans { part: *part, is_of_service: set.endpoints().map(|(name, _)| name == service).collect() }
     }
 
     /// Returns whether a span is one of them.
@@ -81,14 +81,10 @@ pub struct PartTimesRun {
 
 impl PartTimesRun {
     /// Returns a run over the traces `set` holds now.
-    pub fn new(
-        set: &TraceSet,
-        requests: WhichRequests,
-        (service, part): (&str, ServicePart),
-    ) -> PartTimesRun {
+    pub fn new(set: &TraceSet, requests: WhichRequests, subject: &Subject) -> PartTimesRun {
         PartTimesRun {
             requests,
-            spans: PartSpans::new(set, service, part),
+            spans: PartSpans::new(set, subject),
             own: OwnTime::default(),
             roots: Vec::new(),
             next: 0,

@@ -9,7 +9,7 @@ use crate::flow::{
     WhatIfRun, WhichRequests, Within,
 };
 use crate::requests::{RootEndpoint, Selection};
-use crate::verdict::ServicePart;
+use crate::verdict::Subject;
 use pathlight_base::encoding;
 use pathlight_trace::{Endpoint, Overlap, RequestRoots, TraceSet};
 use serde::{Deserialize, Serialize};
@@ -37,8 +37,8 @@ pub(crate) enum FlowPass {
     WhatIf { model: FlowModel, changes: Changes, calls: CallsOf },
     /// Savings of every endpoint.
     Savings { model: FlowModel },
-    /// Self times of the spans of a part of a service.
-    PartTimes { service: String, part: ServicePart },
+    /// Self times of the spans of a subject.
+    PartTimes { subject: Subject },
 }
 
 impl FlowPass {
@@ -179,8 +179,8 @@ impl Running {
                 let model = Arc::new(model.clone());
                 Running::Savings(Box::new(SavingsRun::new(set, model, overlap, requests())))
             }
-            FlowPass::PartTimes { service, part } => {
-                Running::PartTimes(Box::new(PartTimesRun::new(set, requests(), (service, *part))))
+            FlowPass::PartTimes { subject } => {
+                Running::PartTimes(Box::new(PartTimesRun::new(set, requests(), subject)))
             }
         }
     }

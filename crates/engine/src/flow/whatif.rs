@@ -4,7 +4,9 @@ use super::calls::{CallList, PackedCalls};
 use super::changes::scaled_us;
 use super::part_times::PartSpans;
 use super::prepare::{Evaluator, Prepared, Preparer};
-use super::{CallTimeout, CallTimes, CallsOf, ChangeOf, Changes, FlowModel, Level, Visit};
+use super::{
+    CallTimeout, CallTimes, CallsOf, ChangeOf, Changes, FlowModel, Level, SubjectChange, SubjectTime, Visit,
+};
 use crate::flame::{pack_sorted, unpack_sorted};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Percentiles, percentile};
@@ -193,11 +195,39 @@ enum Stage {
     Done,
 }
 
-/// The levels of a part of a service, in one set.
-struct SetLevels {
+/// A change of a subject, in one set.
+struct SetSubject {
     spans: PartSpans,
+    time: SetTime,
+}
+
+enum SetTime {
+    By {
+        share_ppm: i64,
+        add_us: i64,
+    },
     /// By endpoint of the set.
-    levels: Vec<Option<Level>>,
+    Levels(Vec<Option<Level>>),
+}
+
+impl SetSubject {
+    /// Returns the change in this set; `None` for what is usual as long as nobody has learned it.
+    fn of(set: &TraceSet, change: &SubjectChange) -> Option<SetSubject> {
+        let time = match &change.time {
+            &SubjectTime::By { share_ppm, add_us } => SetTime::By { share_ppm, add_us },
+            SubjectTime::Usual => return None,
+            SubjectTime::Levels(by_endpoint) => {
+                let mut levels = vec![None; set.endpoints().len()];
+                for (name, level) in by_endpoint {
+                    if let Some(endpoint) = set.find_endpoint(&name.service, &name.operation) {
+                        levels[endpoint.0 as usize] = Some(level.clone());
+                    }
+                }
+                SetTime::Levels(levels)
+            }
+        };
+        Some(SetSubject { spans: PartSpans::new(set, &change.subject), time })
+    }
 }
 
 /// Makes a change in every trace of a set.
@@ -208,10 +238,10 @@ pub struct WhatIfRun {
     changes: Vec<Vec<(ChangeOf, i64, i64)>>,
     /// By endpoint of the set; empty without any.
     timeouts: Vec<Option<CallTimeout>>,
-    /// Of parts that are as they should be.
-    levels: Vec<SetLevels>,
-    /// By span: its self time as it should be; empty without levels.
+    subjects: Vec<SetSubject>,
+    /// By span: its self time after the changes of subjects, and what they add at its end; empty without any.
     mended_us: Vec<u64>,
+    added_us: Vec<u64>,
     /// Of the id of the trace at hand.
     trace_hash: u64,
     /// Calls that are cut, and requests that have one.
@@ -259,19 +289,11 @@ impl WhatIfRun {
                 timeouts[endpoint.0 as usize] = Some(timeout.clone());
             }
         }
-        let levels = changes.levels.iter().map(|part| {
-            let mut levels = vec![None; n];
-            for (name, level) in &part.levels {
-                if let Some(endpoint) = set.find_endpoint(&name.service, &name.operation) {
-                    levels[endpoint.0 as usize] = Some(level.clone());
-                }
-            }
-            SetLevels { spans: PartSpans::new(set, &part.service, part.part), levels }
-        });
         WhatIfRun {
             timeouts,
-            levels: levels.collect(),
+            subjects: changes.subjects.iter().filter_map(|change| SetSubject::of(set, change)).collect(),
             mended_us: Vec::new(),
+            added_us: Vec::new(),
             trace_hash: 0,
             cut: (0, 0),
             preparer: Preparer::new(set, model, overlap, &changes.parallel),
@@ -325,7 +347,8 @@ impl WhatIfRun {
 
     fn before_timeout(&self, target: usize, latency_us: u64) -> u64 {
         let changes = &self.changes[self.prepared.endpoint_of[target] as usize];
-        changes.iter().fold(latency_us, |us, &(of, share_ppm, add_us)| match of {
+        let us = latency_us.saturating_add(self.added_us.get(target).copied().unwrap_or(0));
+        changes.iter().fold(us, |us, &(of, share_ppm, add_us)| match of {
             ChangeOf::OwnWork => us.saturating_add_signed(add_us.max(0)),
             ChangeOf::WholeCall if self.is_nested[target] => us,
             ChangeOf::WholeCall => scaled_us(us, share_ppm).saturating_add_signed(add_us),
@@ -355,15 +378,27 @@ impl WhatIfRun {
         i64::try_from(factor - 1_000_000).unwrap_or(0)
     }
 
-    /// Finds the self time of a prepared span as it should be.
+    /// Finds the self time of a prepared span after the changes of subjects.
     fn mend(&mut self, set: &TraceSet, tree: &Tree, span: u32) {
         let endpoint = set.named_endpoint(tree.row(span));
-        for SetLevels { spans, levels } in &self.levels {
-            if let Some(level) = levels[endpoint.0 as usize].as_ref().filter(|_| spans.has(set, tree, span)) {
-                let mended_us = &mut self.mended_us[span as usize];
-                *mended_us = level.mended_us(*mended_us);
+        let (mut mended_us, mut added_us) = (self.prepared.self_us[span as usize], 0u64);
+        for SetSubject { spans, time } in &self.subjects {
+            match time {
+                SetTime::By { share_ppm, add_us } if spans.has(set, tree, span) => {
+                    mended_us = scaled_us(mended_us, *share_ppm).saturating_add_signed((*add_us).min(0));
+                    added_us = added_us.saturating_add_signed((*add_us).max(0));
+                }
+                SetTime::Levels(levels) => {
+                    if let Some(level) = &levels[endpoint.0 as usize]
+                        && spans.has(set, tree, span)
+                    {
+                        mended_us = level.mended_us(mended_us);
+                    }
+                }
+                SetTime::By { .. } => {}
             }
         }
+        (self.mended_us[span as usize], self.added_us[span as usize]) = (mended_us, added_us);
     }
 
     /// Finds the spans within another of their endpoint, where an endpoint changes as a whole.
@@ -442,8 +477,9 @@ impl Visit for WhatIfRun {
 
     fn begin(&mut self, set: &TraceSet, tree: &Tree) {
         self.preparer.begin(set, tree, &mut self.prepared);
-        if !self.levels.is_empty() {
+        if !self.subjects.is_empty() {
             self.mended_us.resize(tree.len(), 0);
+            self.added_us.resize(tree.len(), 0);
         }
         if !self.timeouts.is_empty() {
             self.trace_hash = hash_text(&set.trace_id_text(tree.trace));
@@ -470,8 +506,7 @@ impl Visit for WhatIfRun {
             }
             Stage::Prepare(next) => {
                 let cost = self.preparer.add(set, tree, next - 1, &mut self.prepared);
-                if !self.levels.is_empty() {
-                    self.mended_us[next as usize - 1] = self.prepared.self_us[next as usize - 1];
+                if !self.subjects.is_empty() {
                     self.mend(set, tree, next - 1);
                 }
                 self.stage = Stage::Prepare(next - 1);

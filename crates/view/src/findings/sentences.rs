@@ -3,6 +3,7 @@
 use crate::compare;
 use crate::flow::prediction::off_words;
 use crate::say::sentence::Sentence;
+use crate::say::subject::takes;
 use pathlight_base::format::{self, agreeing, count, counted, duration, share};
 use pathlight_base::statistics::Interval;
 use pathlight_engine::findings::{
@@ -127,11 +128,7 @@ fn cost(out: Sentence, facts: &CostFacts) -> Sentence {
     };
     let out = match &cost.parts[..] {
         [part] => {
-            let out = match part.part {
-                ServicePart::Own => out.text("The own work of ").service(&cost.service).text(" takes "),
-                ServicePart::In => out.text("Waiting for ").service(&cost.service).text(" takes "),
-                ServicePart::Out => out.text("Calls by ").service(&cost.service).text(" take "),
-            };
+            let out = takes(out, &cost.service, part.part);
             part_words(of_latency(out), facts, part.part)
         }
         parts => {

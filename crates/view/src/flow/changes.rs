@@ -1,14 +1,18 @@
-//! What-if: some calls faster, slower, gone, or side by side: the changes in words, and the requests before and after.
+//! What-if: some calls or subjects faster, slower, gone, or side by side: the changes in words, and the requests before and
+//! after.
 
 use crate::draw::curves::{Axis, CurvesView, Legend, NamedCurve};
 use crate::draw::{Shade, Theme};
+use crate::say::subject::subject_words;
 use crate::say::tip::Numbers;
 use crate::table::{Column, csv};
 use pathlight_base::format::{DASH, change, count, duration, duration_us, printable, share};
 use pathlight_engine::flow::{
-    CallTimeout, ChangeOf, Changes, FlowNode, FlowReport, LatencyChange, NodeName, Parallel, WhatIfReport,
+    CallTimeout, ChangeOf, Changes, FlowNode, FlowReport, LatencyChange, NodeName, Parallel, SubjectChange,
+    SubjectTime, WhatIfReport,
 };
 use pathlight_engine::ids::NodeId;
+use pathlight_engine::verdict::{ServicePart, Subject};
 use pathlight_trace::Endpoint;
 
 /// Endpoints listed of those whose share changed, and of those that may take less than they do.
@@ -40,6 +44,108 @@ pub fn set_latency(changes: &mut Changes, endpoint: &Endpoint, (of, percent, add
         (None, true) => {}
         (None, false) => changes.latencies.push(change),
     }
+}
+
+/// An endpoint or a subject that a what-if changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChangeTarget {
+    /// All spans of an endpoint.
+    Endpoint(Endpoint),
+    /// All spans of a subject.
+    Subject(Subject),
+}
+
+/// A change of an endpoint or a subject as a person makes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// More or less time; of a subject the time that changes is always its own.
+    By(Amount),
+    /// What a subject usually takes.
+    Usual,
+}
+
+impl ChangeTarget {
+    /// Returns what changes of it.
+    pub fn wanted(&self, changes: &Changes) -> Wanted {
+        match self {
+            ChangeTarget::Endpoint(endpoint) => Wanted::By(latency_change(changes, endpoint)),
+            ChangeTarget::Subject(subject) => {
+                match changes.subjects.iter().find(|change| change.subject == *subject) {
+                    None => Wanted::By(Amount::default()),
+                    Some(SubjectChange { time: SubjectTime::By { share_ppm, add_us }, .. }) => {
+                        Wanted::By((ChangeOf::OwnWork, share_ppm / 10_000, *add_us))
+                    }
+                    Some(_) => Wanted::Usual,
+                }
+            }
+        }
+    }
+
+    /// Makes one change of it; one that changes nothing takes it away. Nothing is known of what endpoints usually take.
+    pub fn set(&self, changes: &mut Changes, wanted: Wanted) {
+        match (self, wanted) {
+            (ChangeTarget::Endpoint(endpoint), Wanted::By(amount)) => set_latency(changes, endpoint, amount),
+            (ChangeTarget::Endpoint(_), Wanted::Usual) => {}
+            (ChangeTarget::Subject(subject), _) => set_subject(changes, subject, subject_time(wanted)),
+        }
+    }
+
+    /// Returns what is said of a change of it while it is made.
+    pub fn words(&self, wanted: Wanted) -> String {
+        match (self, wanted) {
+            (ChangeTarget::Subject(subject), _) => subject_time_words(subject.part, &subject_time(wanted)),
+            (ChangeTarget::Endpoint(_), Wanted::By(amount)) => amount_words(amount),
+            (ChangeTarget::Endpoint(_), Wanted::Usual) => String::new(),
+        }
+    }
+}
+
+fn subject_time(wanted: Wanted) -> SubjectTime {
+    match wanted {
+        Wanted::By((_, percent, add_us)) => SubjectTime::By { share_ppm: percent * 10_000, add_us },
+        Wanted::Usual => SubjectTime::Usual,
+    }
+}
+
+fn set_subject(changes: &mut Changes, subject: &Subject, time: SubjectTime) {
+    let at = changes.subjects.iter().position(|change| change.subject == *subject);
+    let is_nothing = time == SubjectTime::By { share_ppm: 0, add_us: 0 };
+    let change = SubjectChange { subject: subject.clone(), time };
+    match (at, is_nothing) {
+        (Some(at), true) => drop(changes.subjects.remove(at)),
+        (Some(at), false) => changes.subjects[at] = change,
+        (None, true) => {}
+        (None, false) => changes.subjects.push(change),
+    }
+}
+
+/// Returns the time of a subject in a what-if: `50 % less, +2 ms per call`.
+fn subject_time_words(part: ServicePart, time: &SubjectTime) -> String {
+    let &SubjectTime::By { share_ppm, add_us } = time else { return "as usual".to_owned() };
+    let by = match share_ppm {
+        0 => None,
+        ppm if ppm <= -1_000_000 => Some("gone".to_owned()),
+        ppm => {
+            let by = share((ppm as f64 / 1e6).abs());
+            Some(if ppm < 0 { format!("{by} less") } else { format!("{by} more") })
+        }
+    };
+    let each = if part == ServicePart::Own { "span" } else { "call" };
+    let add = (add_us != 0).then(|| format!("{} per {each}", change(add_us as f64)));
+    let words = [by, add].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    if words.is_empty() { "as it is".to_owned() } else { words }
+}
+
+/// Returns the subjects of these services that a what-if offers: values (as [`Subject::parse`] reads them) and words, the
+/// same subject of all services together.
+pub fn subject_options(services: &[String]) -> Vec<(String, String)> {
+    let of_part = |part: ServicePart| {
+        services.iter().map(move |service| {
+            let subject = Subject { service: service.clone(), part };
+            (subject.to_string(), subject_words(&subject))
+        })
+    };
+    of_part(ServicePart::In).chain(of_part(ServicePart::Own)).collect()
 }
 
 /// Returns what is said of a change of a latency while it is made.
@@ -90,6 +196,8 @@ pub enum ChangeAt {
     Parallel(usize),
     /// A timeout.
     Timeout(usize),
+    /// A change of a subject.
+    Subject(usize),
 }
 
 impl ChangeAt {
@@ -99,6 +207,7 @@ impl ChangeAt {
             ChangeAt::Latency(at) => drop(changes.latencies.remove(at)),
             ChangeAt::Parallel(at) => drop(changes.parallel.remove(at)),
             ChangeAt::Timeout(at) => drop(changes.timeouts.remove(at)),
+            ChangeAt::Subject(at) => drop(changes.subjects.remove(at)),
         }
     }
 }
@@ -120,7 +229,11 @@ pub fn chips(changes: &Changes) -> Vec<(ChangeAt, String)> {
         let (operation, after) = (printable(&change.operation), duration_us(change.after_us));
         (ChangeAt::Timeout(at), format!("{operation}: given up after {after}{}", retry.unwrap_or_default()))
     });
-    latencies.chain(parallel).chain(timeouts).collect()
+    let subjects = changes.subjects.iter().enumerate().map(|(at, SubjectChange { subject, time })| {
+        let words = subject_time_words(subject.part, time);
+        (ChangeAt::Subject(at), format!("{}: {words}", subject_words(subject)))
+    });
+    subjects.chain(latencies).chain(parallel).chain(timeouts).collect()
 }
 
 /// Makes one timeout of an endpoint.
@@ -131,7 +244,7 @@ pub fn set_timeout(changes: &mut Changes, timeout: CallTimeout) {
     changes.timeouts.push(timeout);
 }
 
-/// Returns, for each node of a flow, whether a what-if changes it.
+/// Returns, for each node of a flow, whether a what-if changes it; changes of subjects are of no single node.
 pub fn changed_nodes(report: &FlowReport, changes: &Changes) -> Vec<bool> {
     let Endpoint { service, operation } = &report.parent;
     let here: Vec<&Parallel> =

@@ -3,7 +3,10 @@
 
 use crate::address::focus::{focus_name, parse_focus};
 use pathlight_engine::flow::paper::FlowSettings;
-use pathlight_engine::flow::{CallTimeout, ChangeOf, Changes, LatencyChange, NodeName, Parallel, Quantile};
+use pathlight_engine::flow::{
+    CallTimeout, ChangeOf, Changes, LatencyChange, NodeName, Parallel, Quantile, SubjectChange, SubjectTime,
+};
+use pathlight_engine::verdict::Subject;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +84,9 @@ pub struct FlowChoice {
 /// Ends a change of own work: links of version 1.0 have none, and are about whole calls.
 const OWN_WORK: &str = "own";
 
+/// Stands for the time that a subject usually takes.
+const USUAL: &str = "usual";
+
 /// A change as it is written: short; the number of its parts says which kind it is.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
@@ -93,6 +99,10 @@ enum ChangeText {
     WholeCall(String, String, i64, i64),
     /// Endpoint whose calls are given up: after how many microseconds, and what retries take if there are any.
     Timeout(String, String, Vec<u64>),
+    /// Subject, share in millionths, microseconds.
+    Subject(String, i64, i64),
+    /// Subject, [`USUAL`].
+    Usual(String, String),
 }
 
 impl FlowChoice {
@@ -209,7 +219,15 @@ fn changes_text(changes: &Changes) -> String {
         let us = [c.after_us].into_iter().chain(c.retry_us).collect();
         ChangeText::Timeout(c.service, c.operation, us)
     });
-    let list: Vec<ChangeText> = latencies.chain(parallel).chain(timeouts).collect();
+    let subjects = changes.subjects.iter().map(|SubjectChange { subject, time }| match time {
+        SubjectTime::By { share_ppm, add_us } => {
+            ChangeText::Subject(subject.to_string(), *share_ppm, *add_us)
+        }
+        SubjectTime::Usual | SubjectTime::Levels(_) => {
+            ChangeText::Usual(subject.to_string(), USUAL.to_owned())
+        }
+    });
+    let list: Vec<ChangeText> = latencies.chain(parallel).chain(timeouts).chain(subjects).collect();
     serde_json::to_string(&list).unwrap_or_default()
 }
 
@@ -232,6 +250,17 @@ fn parse_changes(text: &str) -> Changes {
                     changes.timeouts.push(CallTimeout { service, operation, after_us, retry_us });
                 }
             }
+            ChangeText::Subject(subject, share_ppm, add_us) => {
+                let time = SubjectTime::By { share_ppm, add_us };
+                let subject = Subject::parse(&subject);
+                changes.subjects.extend(subject.map(|subject| SubjectChange { subject, time }));
+            }
+            ChangeText::Usual(subject, word) => {
+                let subject = Subject::parse(&subject).filter(|_| word == USUAL);
+                changes
+                    .subjects
+                    .extend(subject.map(|subject| SubjectChange { subject, time: SubjectTime::Usual }));
+            }
             ChangeText::Parallel(service, operation, sa, oa, a, sb, ob, b) => {
                 changes.parallel.push(Parallel {
                     service,
@@ -250,6 +279,7 @@ mod tests {
     use super::*;
     use crate::address::Address;
     use crate::address::choices::Choices;
+    use pathlight_engine::verdict::ServicePart;
 
     #[test]
     fn a_what_if_survives_its_address() {
@@ -289,7 +319,12 @@ mod tests {
                         retry_us,
                     })
                     .to_vec(),
-                ..Changes::default()
+                subjects: [SubjectTime::By { share_ppm: -500_000, add_us: 200 }, SubjectTime::Usual]
+                    .map(|time| SubjectChange {
+                        subject: Subject { service: "a:b".to_owned(), part: ServicePart::In },
+                        time,
+                    })
+                    .to_vec(),
             },
             target: Some((Quantile::P95, 300_000)),
             timeout: Some((Endpoint::new("a", "GET /"), Some(200_000))),
@@ -330,6 +365,8 @@ mod tests {
             "parents=[1&panel=x&learn=1&tau=2&whatif=[[1]]&target=p98:3&timeout=[[\"a\",\"b\"],0]",
         );
         assert_eq!(address, Address::default());
+        let no_subjects = Address::parse(r#"whatif=[["in:a","odd"],["a",1,2],["at:a","usual"]]"#);
+        assert_eq!(no_subjects, Address::default());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::address::Address;
 use crate::draw::Theme;
 use crate::draw::curves::{Axis, Legend};
-use crate::flow::changes::ChangeAt;
+use crate::flow::changes::{ChangeAt, ChangeTarget, Wanted};
 use crate::flow::chart::{DagHit, DagItem, DagLayout, DagSizes};
 use crate::flow::prediction::PredictionPlot;
 use crate::flow::savings::SavingLine;
@@ -19,6 +19,7 @@ use pathlight_engine::flow::{
 };
 use pathlight_engine::ids::NodeId;
 use pathlight_engine::requests::RootEndpoint;
+use pathlight_engine::verdict::{ServicePart, Subject};
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
@@ -260,6 +261,50 @@ fn changes_are_made_said_and_taken_away() {
     let near = flow::changes::neighbours(&report, NodeId(2));
     assert_eq!(near.iter().map(|(node, _)| node.0).collect::<Vec<_>>(), [0, 1, 3]);
     assert_eq!(near[1].1, "s:b#1");
+}
+
+#[test]
+fn subjects_change_by_an_amount_or_to_what_is_usual() {
+    let subject = |part| Subject { service: "cart".to_owned(), part };
+    let [own, waiting, out] = [ServicePart::Own, ServicePart::In, ServicePart::Out]
+        .map(|part| ChangeTarget::Subject(subject(part)));
+    let mut changes = Changes::default();
+    let amount = |percent, add_us| Wanted::By((ChangeOf::OwnWork, percent, add_us));
+    assert_eq!(own.wanted(&changes), amount(0, 0));
+    assert_eq!(own.words(amount(0, 0)), "as it is");
+    for (target, wanted) in [
+        (&own, amount(30, 1_500)),
+        (&waiting, Wanted::Usual),
+        (&waiting, amount(-50, 0)),
+        (&out, amount(-100, 20)),
+        (&own, Wanted::Usual),
+    ] {
+        target.set(&mut changes, wanted);
+        assert_eq!(target.wanted(&changes), wanted);
+    }
+    let chips = flow::changes::chips(&changes);
+    assert_eq!(
+        chips,
+        [
+            (ChangeAt::Subject(0), "Own work of cart: as usual".to_owned()),
+            (ChangeAt::Subject(1), "Waiting for cart: 50.0\u{202f}% less".to_owned()),
+            (ChangeAt::Subject(2), "Calls out of cart: gone, +20\u{202f}\u{b5}s per call".to_owned()),
+        ]
+    );
+    assert_eq!(own.words(amount(30, 1_500)), "30.0\u{202f}% more, +1.50\u{202f}ms per span");
+    own.set(&mut changes, amount(0, 0));
+    ChangeAt::Subject(1).remove(&mut changes);
+    assert_eq!(
+        changes.subjects.iter().map(|change| &change.subject).collect::<Vec<_>>(),
+        [&subject(ServicePart::In)]
+    );
+    let offered = flow::changes::subject_options(&["a".to_owned(), "b".to_owned()]);
+    let words: Vec<&str> = offered.iter().map(|(_, words)| words.as_str()).collect();
+    assert_eq!(words, ["Waiting for a", "Waiting for b", "Own work of a", "Own work of b"]);
+    assert_eq!(
+        Subject::parse(&offered[3].0),
+        Some(Subject { service: "b".to_owned(), part: ServicePart::Own })
+    );
 }
 
 #[test]

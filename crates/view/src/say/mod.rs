@@ -4,4 +4,5 @@ pub mod glossary;
 pub mod request_types;
 pub mod selection;
 pub mod sentence;
+pub mod subject;
 pub mod tip;

@@ -1,0 +1,24 @@
+//! Subjects in words: the own work of a service, waiting for it, calls out of it.
+
+use crate::say::sentence::Sentence;
+use pathlight_base::format::printable;
+use pathlight_engine::verdict::{ServicePart, Subject};
+
+/// Returns the name of a subject, such as `Waiting for payment`.
+pub fn subject_words(Subject { service, part }: &Subject) -> String {
+    let service = printable(service);
+    match part {
+        ServicePart::Own => format!("Own work of {service}"),
+        ServicePart::In => format!("Waiting for {service}"),
+        ServicePart::Out => format!("Calls out of {service}"),
+    }
+}
+
+/// Begins a sentence about the time that a part of a service takes.
+pub(crate) fn takes(out: Sentence, service: &str, part: ServicePart) -> Sentence {
+    match part {
+        ServicePart::Own => out.text("The own work of ").service(service).text(" takes "),
+        ServicePart::In => out.text("Waiting for ").service(service).text(" takes "),
+        ServicePart::Out => out.text("Calls by ").service(service).text(" take "),
+    }
+}
