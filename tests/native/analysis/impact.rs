@@ -1,17 +1,19 @@
 //! Bottom-up ranking and histograms: worked examples, and sums that agree whichever way they are taken.
 
 use crate::common::random::{any_traces, sets_of};
-use crate::common::{Span, set_of, span};
+use crate::common::{Span, generated, set_of, span};
 use pathlight::engine::endpoints::ImpactReport;
 use pathlight::engine::flame::{HistogramsReport, Quantity};
 use pathlight::engine::ids::ReportEndpoint;
 use pathlight::engine::queries;
 use pathlight::engine::requests::{RootEndpoint, Selection};
 use pathlight::engine::run::native::NativePool;
+use pathlight::engine::verdict::{ServicePart, Subject, TimedSubject};
+use pathlight::generate::{GenerateOptions, Generator, Inject};
 use pathlight::trace::Endpoint;
 use pathlight::view::json;
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn bottom_up(pool: &mut NativePool) -> ImpactReport {
     let query = queries::Impact { selection: Selection::default() };
@@ -175,4 +177,37 @@ fn shares_of_few_requests_have_an_interval_whoever_read_them() {
     };
     let interval = |n| bottom_up(&mut NativePool::of(vec![set_of(&many(n))]).unwrap()).rows[0].share_interval;
     assert!(interval(999).is_some() && interval(1000).is_none());
+}
+
+#[test]
+fn the_largest_subject_of_a_trace_is_that_of_the_services_of_its_request() {
+    // Some requests wait long for calls, others work.
+    let options = GenerateOptions { traces: 40, seed: 8, ..GenerateOptions::default() };
+    let places = Generator::new(&options).unwrap().places();
+    let place = places.into_iter().find(|place| place.name.contains("->auth:")).unwrap().name;
+    let options =
+        GenerateOptions { injects: vec![Inject { place, extra_us: 200_000, share: 0.5 }], ..options };
+    let mut parts = BTreeSet::new();
+    for number in 0..options.traces {
+        let mut set = generated(&options);
+        let id = set.traces()[number as usize].id;
+        let trace_id = set.trace_id_text(number as u32);
+        set.retain(|trace| trace.id == id);
+        let selection = Selection { by_service: true, ..Selection::default() };
+        let settings = selection.settings();
+        let mut pool = NativePool::of(vec![set]).unwrap();
+        let query = queries::Trace { trace_id, root_span_id: None, settings, group: 0, has_pressures: false };
+        let TimedSubject { subject, time_us } = pool.run(query).unwrap().unwrap().largest.unwrap();
+        let report = pool.run(queries::Impact { selection }).unwrap();
+        let services = report.rows.iter().filter_map(|row| {
+            let (own_us, waiting_us) = row.service_us?;
+            let name = |part| Subject { service: report.name(row.endpoint).0.to_owned(), part };
+            Some([(own_us, name(ServicePart::Own)), (waiting_us, name(ServicePart::In))])
+        });
+        let mut times: Vec<(u128, Subject)> = services.flatten().collect();
+        times.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        parts.insert(subject.part);
+        assert_eq!((u128::from(time_us), subject), times.remove(0));
+    }
+    assert!(parts.len() > 1, "{parts:?}");
 }

@@ -2,6 +2,7 @@
 
 use crate::ids::{NodeId, ReportEndpoint};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef};
+use crate::verdict::TimedSubject;
 use pathlight_base::statistics::percentile;
 use pathlight_trace::{Endpoint, Interner, SpanId, TraceSet};
 use serde::{Deserialize, Serialize};
@@ -235,6 +236,8 @@ pub struct TraceReport {
     pub slack_us: Vec<u64>,
     /// Waiting of calls on the critical path outside of spans.
     pub waiting: Vec<SpanWaiting>,
+    /// The own work of a service, or waiting for one, that takes the most time on the critical path; `None` if it takes none.
+    pub largest: Option<TimedSubject>,
     /// Spans whose caller stopped waiting for them, so that they are cut at its end; ascending.
     pub caller_stopped: Vec<u32>,
     /// Asynchronous spans that go on after their parent has ended, and were not recorded as asynchronous; ascending.

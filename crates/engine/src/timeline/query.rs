@@ -6,6 +6,7 @@ use crate::flow::RequestPressure;
 use crate::run::query::Query;
 use crate::run::set_pass::{OverSet, RunningSetPass, SetPass, at_once};
 use crate::run::workers::Workers;
+use crate::verdict::TimedSubject;
 use pathlight_base::encoding;
 use pathlight_base::steps::in_blocks;
 use pathlight_trace::calls::{Unawaited, caller_stopped, unawaited};
@@ -210,6 +211,7 @@ fn trace(set: &TraceSet, query: &Trace) -> Option<TraceReport> {
     if query.settings.reading.has(ReadingRule::Waiting) {
         report.waiting = waits_of(set, tree, finder);
     }
+    report.largest = TimedSubject::largest(set, tree, finder);
     if query.has_pressures {
         let pressures = request.pressures(query.settings);
         (report.drag_us, report.slack_us) = (pressures.drag_us, pressures.slack_us);

@@ -31,4 +31,4 @@ pub use report::{
     Certainty, Excess, FailingService, Headline, InProportion, Lead, ServiceChange, ServiceExemplar,
     ServicePart, ServicePlace, ServicesReport, StoppedVisits, Vanished,
 };
-pub use subject::Subject;
+pub use subject::{Subject, TimedSubject};

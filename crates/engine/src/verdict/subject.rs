@@ -1,10 +1,12 @@
 //! Subjects of a verdict, and their time in single requests (section 1 of `docs/definitions/verdict.md`).
 
-use super::ServicePart;
+use super::{ServicePart, answer_of_other_service};
 use crate::flame::PathFinder;
+use pathlight_base::steps::in_blocks;
 use pathlight_trace::calls::callee;
 use pathlight_trace::{Overlap, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A part of a service, as a cause of latency that somebody can act on.
@@ -29,6 +31,39 @@ impl Subject {
 impl fmt::Display for Subject {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         write!(out, "{}:{}", self.part.key(), self.service)
+    }
+}
+
+/// A subject with its time in one request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimedSubject {
+    /// The subject.
+    pub subject: Subject,
+    /// Its time on the critical path of the request, all its calls or visits together, in microseconds.
+    pub time_us: u64,
+}
+
+impl TimedSubject {
+    /// Returns the subject with the greatest time on the path of a request that `finder` has found (ties: by name); `None` if
+    /// the path takes no time. Own work and waiting for services divide the path, so calls out of services, which are part
+    /// of that waiting, are not compared.
+    pub(crate) fn largest(set: &TraceSet, tree: &Tree, finder: &PathFinder) -> Option<TimedSubject> {
+        let service_of: Vec<&str> = set.endpoints().map(|(service, _)| service).collect();
+        let service = |span: u32| service_of[set.named_endpoint(tree.row(span)).0 as usize];
+        let mut times_us: BTreeMap<(&str, ServicePart), u64> = BTreeMap::new();
+        in_blocks(finder.entries().len(), &mut |block| {
+            for entry in &finder.entries()[block] {
+                let subject = match answer_of_other_service(set, tree, entry.span, &service_of) {
+                    Some(answer) => (service(answer), ServicePart::In),
+                    None => (service(entry.span), ServicePart::Own),
+                };
+                *times_us.entry(subject).or_default() += entry.exclusive_us;
+            }
+        });
+        // The last of equal ones is taken: the first by name.
+        let ((service, part), time_us) = times_us.into_iter().rev().max_by_key(|(_, us)| *us)?;
+        let subject = Subject { service: service.to_owned(), part };
+        (time_us > 0).then_some(TimedSubject { subject, time_us })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The timeline of one trace: its title, the tips of its spans, the table of all of them.
 
 use crate::say::sentence::Sentence;
+use crate::say::subject::takes;
 use crate::say::tip::TipLine;
 use crate::table::{Attributes, Column, Number, Table};
 use crate::timeline::chart::{Timeline, marks};
@@ -10,6 +11,7 @@ use pathlight_base::format::{
 };
 use pathlight_engine::flame::{SpanWaiting, TraceReport};
 use pathlight_engine::queries::most_time;
+use pathlight_engine::verdict::TimedSubject;
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
@@ -55,8 +57,8 @@ pub fn services(report: &TraceReport) -> Vec<(String, f64)> {
     most_time(segments.filter_map(|(span, (start, end))| Some((service(*span)?, end.saturating_sub(*start)))))
 }
 
-/// Returns which endpoint has the most self time on the critical path of the request (ties: by name); `None` if the path
-/// takes no time, and of a trace of one span.
+/// Returns the subject that takes the most time on the critical path of the request, and the endpoint with the most self time
+/// there (ties: by name); `None` if the path takes no time, and of a trace of one span.
 pub fn summary(report: &TraceReport) -> Option<Sentence> {
     let mut sums = vec![0; report.endpoints.len()];
     let times = report.segment_start_us.iter().zip(&report.segment_end_us);
@@ -67,18 +69,18 @@ pub fn summary(report: &TraceReport) -> Option<Sentence> {
     let named = report.endpoints.iter().zip(sums).enumerate();
     let (endpoint, (name, us)) =
         named.max_by(|(_, (a, a_us)), (_, (b, b_us))| a_us.cmp(b_us).then(b.cmp(a)))?;
-    if us == 0 || report.endpoint.len() < 2 {
-        return None;
-    }
+    let largest = report.largest.as_ref().filter(|_| us > 0 && report.endpoint.len() > 1)?;
     let is_of_it = |span: &u32| report.endpoint[*span as usize] as usize == endpoint;
     let mut spans: Vec<u32> = report.segment_span.iter().copied().filter(is_of_it).collect();
     spans.sort_unstable();
     spans.dedup();
+    let TimedSubject { subject, time_us } = largest;
     let latency_us = latency_us(report);
-    let words = Sentence::default().text("Largest part of its critical path: self time of ").name(name);
-    let words =
-        words.text(", ").number(duration_us(us)).text(" of ").number(duration_us(latency_us)).text(" (");
-    let words = words.number(share(us as f64 / latency_us.max(1) as f64)).text(") in ");
+    let words = takes(Sentence::default(), &subject.service, subject.part).number(duration_us(*time_us));
+    let words = words.text(" of ").number(duration_us(latency_us)).text(" (");
+    let words = words.number(share(*time_us as f64 / latency_us.max(1) as f64));
+    let words = words.text(") on the critical path. Most self time there: ").name(name).text(", ");
+    let words = words.number(duration_us(us)).text(" in ");
     Some(words.number(counted(spans.len() as u64, "span")).text("."))
 }
 
@@ -278,6 +280,7 @@ pub fn table() -> Table<SpanRow> {
 mod tests {
     use super::*;
     use crate::table::{CellText, Rows as _};
+    use pathlight_engine::verdict::{ServicePart, Subject};
 
     fn report() -> TraceReport {
         let endpoint = |operation: &str| Endpoint::new("shop", operation);
@@ -295,6 +298,10 @@ mod tests {
             segment_end_us: vec![10, 100],
             drag_us: vec![100, TraceReport::NOT_WAITED],
             slack_us: vec![0, TraceReport::NOT_WAITED],
+            largest: Some(TimedSubject {
+                subject: Subject { service: "cart".to_owned(), part: ServicePart::In },
+                time_us: 86,
+            }),
             end_us: 100,
             ..TraceReport::default()
         }
@@ -318,18 +325,19 @@ mod tests {
     }
 
     #[test]
-    fn the_endpoint_with_most_of_the_path_is_named() {
+    fn the_subject_and_the_endpoint_with_most_of_the_path_are_named() {
         let words = |report: &TraceReport| summary(report).map(|words| words.to_text());
         let space = pathlight_base::format::THIN;
-        let named = |name: &str, us: u64, percent: &str, spans: &str| {
-            let (us, all) = (duration_us(us), duration_us(100_u64));
-            let name = format!("Largest part of its critical path: self time of {name}, {us} of {all}");
-            Some(format!("{name} ({percent}{space}%) in {spans}."))
+        let named = |name: &str, us: u64, spans: &str| {
+            let [largest, us, all] = [86, us, 100].map(|us: u64| duration_us(us));
+            let first =
+                format!("Waiting for cart takes {largest} of {all} (86.0{space}%) on the critical path.");
+            Some(format!("{first} Most self time there: {name}, {us} in {spans}."))
         };
-        assert_eq!(words(&report()), named("GET /cart @ shop", 40, "40.0", "1 span"));
+        assert_eq!(words(&report()), named("GET /cart @ shop", 40, "1 span"));
         let own = TraceReport { segment_span: vec![1, 1, 0], segment_start_us: vec![0, 40, 70], ..report() };
         let own = TraceReport { segment_end_us: vec![40, 70, 100], ..own };
-        assert_eq!(words(&own), named("query @ shop", 70, "70.0", "1 span"));
+        assert_eq!(words(&own), named("query @ shop", 70, "1 span"));
         assert_eq!(words(&TraceReport::default()), None);
     }
 
