@@ -14,6 +14,7 @@ use pathlight_view::flow::changes::{
 };
 use pathlight_view::say::subject::subject_words;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use web_sys::HtmlInputElement;
 
@@ -30,8 +31,8 @@ pub struct ChangeControls {
     /// List of subjects, and the one that is chosen in place of the selected call.
     subjects: El,
     subject: Rc<RefCell<Option<Subject>>>,
-    /// Services whose subjects are offered.
-    services: Vec<String>,
+    /// Revision of the overview whose services have their subjects offered.
+    offered: Option<u64>,
     controls: El,
     questions: Segments,
     of: Rc<Cell<ChangeOf>>,
@@ -161,7 +162,7 @@ impl ChangeControls {
             title,
             subjects,
             subject,
-            services: Vec::new(),
+            offered: None,
             controls,
             questions,
             of,
@@ -225,16 +226,15 @@ impl ChangeControls {
 
     /// Offers the subjects of all services that are loaded.
     fn offer_subjects(&mut self, page: Page) {
-        let overview = page.queries().overview.get();
-        let mut services: Vec<String> =
-            overview.iter().flat_map(|it| &it.endpoints).map(|it| it.service.clone()).collect();
-        services.sort();
-        services.dedup();
-        if self.services != services {
-            self.services = services;
+        let slot = &page.queries().overview;
+        if let Some(overview) = slot.get().filter(|_| self.offered != Some(slot.revision())) {
+            self.offered = Some(slot.revision());
+            let endpoints = overview.endpoints.iter();
+            let services: BTreeSet<String> = endpoints.map(|endpoint| endpoint.service.clone()).collect();
+            let services: Vec<String> = services.into_iter().collect();
             let call = (String::new(), "The selected call".to_owned());
-            let offered: Vec<_> = [call].into_iter().chain(subject_options(&self.services)).collect();
-            controls::offer(&self.subjects, &offered, "");
+            let options: Vec<_> = [call].into_iter().chain(subject_options(&services)).collect();
+            controls::offer(&self.subjects, &options, "");
         }
         let chosen = self.subject.borrow().as_ref().map(Subject::to_string);
         controls::choose(&self.subjects, &chosen.unwrap_or_default());
