@@ -8,7 +8,7 @@ use pathlight_engine::findings::{Finding, FindingsReport};
 use pathlight_engine::requests::RequestRef;
 use pathlight_view::address::TraceChoice;
 use pathlight_view::findings::charts::{FindingChart, bar_places, finding_chart};
-use pathlight_view::findings::links::{hit_words, show, show_hit, show_words};
+use pathlight_view::findings::links::{hit_words, show, show_hit, show_what_if, show_words, what_if_words};
 use pathlight_view::findings::words::{kind_name, left_out, nothing, sentence, stake, why};
 use pathlight_view::say::sentence::Sentence;
 use pathlight_view::search::finder::Finder;
@@ -102,6 +102,13 @@ impl FindingList {
             let target = target.attr("title", "Look only at these requests, in every view");
             foot = foot.child(&target.on_click(&self.keep, move || {
                 page.change(|address| show_hit(&finding, address));
+            }));
+        }
+        if let Some(words) = what_if_words(&finding) {
+            let (finding, target) = (finding.clone(), button(words).test("finding-what-if"));
+            let target = target.attr("title", "The whole request, if this took what is usual");
+            foot = foot.child(&target.on_click(&self.keep, move || {
+                page.change(|address| show_what_if(&finding, address));
             }));
         }
         if let Some(example) = &finding.example {

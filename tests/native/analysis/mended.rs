@@ -4,13 +4,18 @@ use crate::common::{generated, generated_as, set_of, span, stage};
 use pathlight::base::statistics::Percentiles;
 use pathlight::engine::flow::paper::FlowSettings;
 use pathlight::engine::flow::{Changes, MendedLatency, SubjectChange, SubjectTime, WhatIfReport};
-use pathlight::engine::queries::{Mended, WhatIf};
+use pathlight::engine::queries::{Findings, LateFindingsQuery, Mended, WhatIf};
 use pathlight::engine::requests::{PercentileRange, Selection};
 use pathlight::engine::run::native::NativePool;
 use pathlight::engine::verdict::ServicePart::{self, In, Out, Own};
 use pathlight::engine::verdict::Subject;
 use pathlight::generate::{GenerateOptions, Generator, Inject, Speed};
 use pathlight::trace::{SpanKind, TraceSet};
+use pathlight::view::address::Address;
+use pathlight::view::address::comparing::ComparedSide;
+use pathlight::view::findings::links::{show_what_if, what_if_words};
+use pathlight::view::flow::choice::FlowPanel;
+use pathlight::view::views::View;
 
 fn of_group(group: u8) -> Selection {
     Selection { group, ..Selection::default() }
@@ -291,6 +296,42 @@ fn a_what_if_with_what_is_usual_is_the_mended_latency() {
         assert!(found.changed > 0);
         assert_eq!(found, mended(&mut pool, reference, ("auth", In)));
     }
+}
+
+#[test]
+fn the_what_if_that_a_finding_leads_to_says_what_the_finding_says() {
+    let faulty = Fault::Delay(0.2).of(&options(1), ("auth", In));
+    let mut led = 0;
+    for is_of_sets in [false, true] {
+        let mut address = Address::default();
+        let (sets, selection, baseline) = if is_of_sets {
+            address.compare_sets();
+            (vec![generated(&options(101)), generated_as(&faulty, 1)], of_group(1), Some(of_group(0)))
+        } else {
+            (vec![generated(&faulty)], of_group(0), None)
+        };
+        let mut pool = NativePool::of(sets).unwrap();
+        let query = Findings { selection: selection.clone(), baseline: baseline.clone() };
+        let report = pool.run(query).unwrap();
+        let late = pool.run(LateFindingsQuery::of(selection.clone(), baseline, &report)).unwrap();
+        let report = report.with(&late);
+        let leading = report.findings.iter().filter(|finding| what_if_words(finding).is_some());
+        for finding in leading {
+            show_what_if(finding, &mut address);
+            assert_eq!((address.view, address.choices.flow.panel), (View::Flow, FlowPanel::WhatIf));
+            let flow = &address.choices.flow;
+            let query = WhatIf {
+                selection: address.selection(),
+                baseline: is_of_sets.then(|| address.side(ComparedSide::A)),
+                settings: flow.settings(),
+                changes: flow.changes.clone(),
+            };
+            let (found, said) = (pool.run(query).unwrap(), finding.mended.unwrap());
+            assert_eq!((found.before_us, found.after_us), (said.before_us, said.after_us), "{finding:?}");
+            led += 1;
+        }
+    }
+    assert!(led > 0);
 }
 
 #[test]

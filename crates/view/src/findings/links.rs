@@ -2,13 +2,16 @@
 
 use crate::address::Address;
 use crate::address::comparing::{Against, ComparedSide, Comparison};
+use crate::findings::sentences::falls;
 use crate::flame::chart::waiting_label;
+use crate::flow::choice::FlowPanel;
 use crate::views::View;
 use pathlight_base::format::counted;
 use pathlight_engine::findings::{
     BurstsFacts, Finding, FindingFacts, FindingKind, FindingPlace, OneAfterTheOtherFacts, SinceWhenFacts,
     SlowTailFacts, WhoFacts,
 };
+use pathlight_engine::flow::{Changes, SubjectChange, SubjectTime};
 use pathlight_engine::requests::search::quoted;
 use pathlight_engine::requests::{Filter, PercentileRange, RequestType};
 use pathlight_engine::split::SplitOf;
@@ -51,6 +54,26 @@ pub fn show_hit(finding: &Finding, address: &mut Address) {
         address.filters.push(filter);
     }
     address.view = View::Requests;
+}
+
+/// Returns what stands on the button that leads to the what-if of a finding; `None` if no percentile would fall, and while
+/// that is not known.
+pub fn what_if_words(finding: &Finding) -> Option<&'static str> {
+    let mended = finding.mended.as_ref().filter(|_| finding.subject().is_some())?;
+    falls(mended).next().map(|_| "Show in What if")
+}
+
+/// Sets the page up for the what-if in which the subject of a finding takes what is usual.
+pub fn show_what_if(finding: &Finding, address: &mut Address) {
+    address.search.clear();
+    if address.compares_sets() {
+        address.speak_of(ComparedSide::B);
+    }
+    let usual = finding.subject().map(|subject| SubjectChange { subject, time: SubjectTime::Usual });
+    let flow = &mut address.choices.flow;
+    flow.changes = Changes { subjects: usual.into_iter().collect(), ..Changes::default() };
+    flow.panel = FlowPanel::WhatIf;
+    address.view = View::Flow;
 }
 
 /// Sets the page up for the evidence of a finding.

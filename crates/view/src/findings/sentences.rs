@@ -64,15 +64,20 @@ pub fn sentence(finding: &Finding) -> Sentence {
     finding.mended.iter().fold(out, mended)
 }
 
-/// Says which percentiles of the latency would fall, by more than a what-if can be off, if a subject took what is usual.
-fn mended(out: Sentence, latency: &MendedLatency) -> Sentence {
+/// Returns the percentiles of the latency that would fall, by more than a what-if can be off, if a subject took what is
+/// usual: name, now, then.
+pub(super) fn falls(latency: &MendedLatency) -> impl Iterator<Item = (&'static str, f64, f64)> {
     let (now, then) = (&latency.before_us, &latency.after_us);
     let percentiles = [("p50", now.p50, then.p50), ("p95", now.p95, then.p95), ("p99", now.p99, then.p99)];
-    let falls = percentiles.iter().filter(|(_, now, then)| now - then > SURELY * now);
-    let named = falls.enumerate().fold(Sentence::default(), |out, (at, (name, now, then))| {
+    percentiles.into_iter().filter(|(_, now, then)| now - then > SURELY * now)
+}
+
+/// Says which percentiles would fall.
+fn mended(out: Sentence, latency: &MendedLatency) -> Sentence {
+    let named = falls(latency).enumerate().fold(Sentence::default(), |out, (at, (name, now, then))| {
         let out = out.text(if at == 0 { " If it took what is usual, " } else { ", " });
         let out = out.text(name).text(if at == 0 { " would be " } else { " " });
-        out.number(duration(*then)).text(" (").number(duration(*now)).text(" now)")
+        out.number(duration(then)).text(" (").number(duration(now)).text(" now)")
     });
     if named.parts.is_empty() { out } else { out.then(named).text(".") }
 }
