@@ -4,6 +4,7 @@
 //! and [`paper::vae`]; [`paper::inject()`] and [`paper::Accuracy`] serve the evaluation.
 
 pub mod call_tree;
+mod evaluated;
 mod examples;
 mod model;
 pub mod paper;
@@ -11,13 +12,14 @@ pub(crate) mod query;
 mod report;
 mod sets;
 pub(crate) mod summed;
+mod words;
 
 pub use call_tree::{PartOfRequest, ReasonKind};
+pub use evaluated::{AlarmShare, EvaluationRow, EvaluationTable, FalseAlarmRow, SPLITS};
 pub use model::{AnomalyBaseline, ModelError};
 pub use query::LabelledReport;
 pub use report::{
-    Abnormal, AlarmShare, AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EXPLAINED_P,
-    EvaluationRow, EvaluationTable, FalseAlarmRow, ReasonGroup, ReasonNames, ReasonRow, SPLITS, Thresholds,
-    VerdictCounts,
+    Abnormal, AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EXPLAINED_P, ReasonGroup,
+    ReasonNames, ReasonRow, Thresholds, VerdictCounts,
 };
 pub use summed::MOST_NORMAL;

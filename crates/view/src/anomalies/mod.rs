@@ -1,15 +1,18 @@
 //! Abnormal requests, and why: groups of reasons, the table, the detector's own report card.
 
 pub mod chart;
+mod groups;
 pub(crate) mod json;
 pub mod labelled;
 pub mod settings;
 mod severity;
 mod table;
 
+pub use groups::{
+    GroupLine, LISTED, ONLY, ONLY_HINT, groups, keep_only, more_groups, request_words, verdict_lines,
+};
 pub use table::{
-    AnomalyLine, EVALUATION, GroupLine, LISTED, LOADED, NORMALS, NOT_LOADED, ONLY, ONLY_HINT, RATES, VECTORS,
-    chosen, evaluation, false_alarms, groups, keep_only, loss_curve, more_groups, normal, p_values, place,
-    rate_words, reasons, request_words, settings, severity, sides, table, tip, title, training_percent,
-    training_words, unexplained, vectors_csv, verdict_counts, verdict_lines, why_empty,
+    AnomalyLine, EVALUATION, LOADED, NORMALS, NOT_LOADED, RATES, VECTORS, chosen, evaluation, false_alarms,
+    loss_curve, normal, p_values, place, rate_words, reasons, settings, severity, sides, table, tip, title,
+    training_percent, training_words, unexplained, vectors_csv, verdict_counts, why_empty,
 };

@@ -12,10 +12,10 @@ use pathlight_base::format::{
 use pathlight_engine::anomalies::paper::vae::TrainingProgress;
 use pathlight_engine::anomalies::paper::{FeatureEncoding, VectorsReport};
 use pathlight_engine::anomalies::{
-    Abnormal, AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EvaluationTable,
-    FalseAlarmRow, ReasonGroup, Thresholds, VerdictCounts,
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EvaluationTable, FalseAlarmRow,
+    Thresholds, VerdictCounts,
 };
-use pathlight_engine::requests::{Filter, OnlyFilter, Selection};
+use pathlight_engine::requests::{Filter, Selection};
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
@@ -235,97 +235,6 @@ pub const VECTORS: [(&str, &str, FeatureEncoding, bool); 4] = [
     ("STV as CSV: self time by call path", "stv.csv", FeatureEncoding::Stv, false),
     ("STV as sparse JSON", "stv.json", FeatureEncoding::Stv, true),
 ];
-
-/// Requests that have something in common.
-pub struct GroupLine {
-    /// Number of requests.
-    pub requests: u64,
-    /// What they have in common, in words.
-    pub words: String,
-    /// Rows of the report, the most anomalous first.
-    pub rows: Vec<usize>,
-}
-
-/// Requests listed of a group.
-pub const LISTED: usize = 20;
-/// Requests kept by a click: more would make the address too long for some servers and chats.
-const MOST_KEPT: usize = 100;
-/// Words of the button that keeps the requests of a group.
-pub const ONLY: &str = "Only these, in all views";
-/// What is said of it beside the pointer.
-pub const ONLY_HINT: &str = "Filters all views: keeps these requests, at most 100 of them";
-
-/// Groups that are listed.
-const GROUPS: usize = 8;
-
-/// Returns the largest groups of requests by their first reason.
-pub fn groups(report: &AnomalyReport) -> Vec<GroupLine> {
-    let line = |group: ReasonGroup| GroupLine {
-        requests: group.rows.len() as u64,
-        words: printable(&group.words),
-        rows: group.rows,
-    };
-    report.groups().into_iter().take(GROUPS).map(line).collect()
-}
-
-/// Returns the sign of a verdict, which its dots have too.
-pub fn sign(verdict: Abnormal) -> char {
-    match verdict {
-        Abnormal::Delayed => '\u{25b2}',
-        Abnormal::Different => '\u{25cf}',
-        Abnormal::Both => '\u{25c6}',
-    }
-}
-
-/// Returns the requests of each verdict, those that are both apart; nothing where no delay is tested.
-pub fn verdict_lines(report: &AnomalyReport) -> Vec<GroupLine> {
-    if !report.has_delays {
-        return Vec::new();
-    }
-    let line = |(verdict, words)| {
-        let is_it = |at: &usize| report.verdict(&report.rows[*at]) == Some(verdict);
-        let rows: Vec<usize> = (0..report.rows.len()).filter(is_it).collect();
-        let requests = rows.len() as u64;
-        GroupLine { requests, words: format!("{} {} {words}", sign(verdict), count(requests)), rows }
-    };
-    let verdicts = [
-        (Abnormal::Delayed, "delayed"),
-        (Abnormal::Different, "different"),
-        (Abnormal::Both, "delayed and different"),
-    ];
-    verdicts.map(line).into_iter().filter(|line| line.requests > 0).collect()
-}
-
-/// Returns what the list of a group says of a request.
-pub fn request_words(report: &AnomalyReport, at: usize) -> String {
-    let row = &report.rows[at];
-    let (latency, start) = (duration_us(row.request.latency_us), moment(row.start_us));
-    format!("{latency}{}; {start}", severity_behind(report, row))
-}
-
-/// Keeps some judged requests of a set in all views, in place of those chosen before; the most anomalous, if they are too
-/// many.
-pub fn keep_only(address: &mut Address, report: &AnomalyReport, rows: &[usize], group: u8) {
-    let id = |&row: &usize| {
-        let request = &report.rows[row].request;
-        (request.trace_id.clone(), request.root_span_id.clone())
-    };
-    let mut requests: Vec<(String, String)> = rows.iter().take(MOST_KEPT).map(id).collect();
-    requests.sort_unstable();
-    address.filters.retain(|filter| !matches!(filter, Filter::Only(_)));
-    address.filters.push(Filter::Only(OnlyFilter { group, requests }));
-}
-
-/// Returns what the list of groups leaves out, in words; empty if nothing.
-pub fn more_groups(report: &AnomalyReport) -> String {
-    let groups = report.groups();
-    let left = groups.get(GROUPS..).unwrap_or_default();
-    let requests = left.iter().map(|group| group.rows.len() as u64).sum();
-    match left.len() as u64 {
-        0 => String::new(),
-        more => format!("{} with {} not listed", counted(more, "other reason"), counted(requests, "request")),
-    }
-}
 
 /// Returns why no request is judged; empty if one is.
 pub fn why_empty(normal: JudgedAgainst, report: &AnomalyReport) -> &'static str {
@@ -572,10 +481,11 @@ pub fn loss_curve(losses: &[f32]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::anomalies::{keep_only, request_words, verdict_lines};
     use crate::search::finder::Finder;
     use crate::table::{CellText, Rows as _};
     use pathlight_engine::anomalies::{PartOfRequest, ReasonKind, ReasonRow};
-    use pathlight_engine::requests::RequestRef;
+    use pathlight_engine::requests::{OnlyFilter, RequestRef};
 
     fn report() -> AnomalyReport {
         let row = |trace_id: &str, score, p| AnomalyRow {
