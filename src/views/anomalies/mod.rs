@@ -18,6 +18,7 @@ use crate::widgets::companion::CompanionTable;
 use crate::widgets::export;
 use crate::widgets::frame::ViewFrame;
 use crate::widgets::plot_chart::{self, ScrolledPlot};
+use pathlight_base::format::counted;
 use pathlight_engine::anomalies::{AnomalyReport, AnomalySettings, EvaluationTable, SPLITS};
 use pathlight_engine::queries;
 use pathlight_engine::requests::RequestRef;
@@ -170,7 +171,8 @@ impl AnomaliesView {
             self.groups.add(&el("li").child(&links));
         }
         for group in groups {
-            let head = el("summary").test("anomaly-group").text(&group.words);
+            let words = format!("{}: {}", counted(group.requests, "request"), group.words);
+            let head = el("summary").test("anomaly-group").text(&words);
             let requests = el("ul");
             for &row in group.rows.iter().take(anomalies::LISTED) {
                 let chosen = Focus::Request((&report.rows[row].request).into());
