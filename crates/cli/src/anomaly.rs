@@ -298,7 +298,7 @@ fn report_text(report: &Rc<AnomalyReport>, rows: usize) -> String {
         // The first reason is in the row.
         let others = anomalies::reasons(report, line.row()).into_iter().skip(reasons.len().min(1));
         let nearest = nearest.iter().map(|nearest| format!("most like it: trace {}", nearest.trace_id));
-        let trace = [format!("trace {}; {}", request.trace_id, anomalies::p_values(line.row()))];
+        let trace = [format!("trace {}", request.trace_id)];
         others.chain(trace).chain(nearest).map(|remark| format!("  {remark}")).collect()
     };
     if !table.rows().is_empty() {

@@ -306,6 +306,14 @@ proptest! {
         cases.add(queries::Histograms { selection: whole.clone() });
         cases.add(queries::Errors { selection: whole.clone() });
         cases.add(queries::Queues { selection: whole.clone() });
+        cases.add(queries::LabelledFault {
+            normal: bulk.clone(),
+            faulty: tail.clone(),
+            service: "edge-gateway".to_owned(),
+            seed: 1,
+            splits: 1,
+            settings: anomaly(),
+        });
         cases.add(queries::FlowParents { selection: whole.clone() });
         cases.add(queries::Flow { selection: whole.clone(), parent, settings });
         cases.add(queries::FlowEvaluation { selection: whole.clone(), settings, min_children: 1 });

@@ -242,7 +242,7 @@ fn a_name_cannot_break_a_table() {
     let mut bad = span(1, 0, "R", 0, 100);
     bad.operation = "a|b,\"c\"\nd".to_owned();
     let report = rows(&mut NativePool::of(vec![set_of(&[bad])]).unwrap(), PercentileRange::ALL);
-    assert!(flame::note::to_csv(&report, &[], None).contains("\r\nR,\"a|b,\"\"c\"\"\nd\",100,"));
+    assert!(flame::note::to_csv(&report, &[], None).contains("\r\nR,\"a|b,\"\"c\"\" d\",100,"));
     assert!(
         flame::note::to_markdown(&report, &[], ListsBy::Endpoint, 5, None).contains("| [R] a\\|b,\"c\" d |")
     );

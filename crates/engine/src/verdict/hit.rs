@@ -240,8 +240,9 @@ mod tests {
     #[test]
     fn what_is_usual_is_the_greatest_of_few_and_a_percentile_of_many() {
         assert_eq!(hit_limit_us(&[]), None);
-        // 1 ms above the median of 5,009.5; then 1.2 times that of 50,010.
-        assert_eq!(hit_limit_us(&sorted(20, 5000)), Some(6009));
+        // 1 ms above the median of 109.5; then 1.2 times those of 5,009.5 and 50,010.
+        assert_eq!(hit_limit_us(&sorted(20, 100)), Some(1109));
+        assert_eq!(hit_limit_us(&sorted(20, 5000)), Some(6011));
         assert_eq!(hit_limit_us(&sorted(21, 50_000)), Some(60_012));
         let with_slow = |n: u64| [sorted(n, 1000), vec![90_000]].concat();
         assert_eq!(hit_limit_us(&with_slow(98)), Some(90_000));
@@ -253,7 +254,7 @@ mod tests {
         let kind = |name: &str| RequestType::whole(pathlight_trace::Endpoint::new("shop", name));
         let limits = Limits::from([(kind("buy"), 10)]);
         let usual = Times::from([(kind("buy"), sorted(19, 5000)), (kind("look"), sorted(20, 5000))]);
-        assert_eq!(super::limits(usual), Limits::from([(kind("look"), 6009)]), "too few to say");
+        assert_eq!(super::limits(usual), Limits::from([(kind("look"), 6011)]), "too few to say");
         let times = Times::from([(kind("buy"), vec![9, 10, 11, 12]), (kind("look"), vec![50, 60])]);
         assert_eq!(HitRequests::count(&limits, times), HitRequests { hit: 2, judged: 4, too_few: 2 });
     }

@@ -13,6 +13,6 @@ pub use groups::{
 };
 pub use table::{
     AnomalyLine, EVALUATION, LOADED, NORMALS, NOT_LOADED, RATES, VECTORS, chosen, evaluation, false_alarms,
-    loss_curve, normal, p_values, place, rate_words, reasons, settings, severity, sides, table, tip, title,
+    loss_curve, normal, place, rate_words, reasons, settings, severity, sides, table, tip, title,
     training_percent, training_words, unexplained, vectors_csv, verdict_counts, why_empty,
 };

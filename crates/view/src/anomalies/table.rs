@@ -252,14 +252,6 @@ fn p_words(p: f64) -> String {
     if p >= 0.1 { format!("{p:.2}") } else { format!("{p:.4}") }
 }
 
-/// Returns the p-values of a request in words: that of each verdict, or of the only one.
-pub fn p_values(row: &AnomalyRow) -> String {
-    match row.p_delayed {
-        Some(p_delayed) => format!("p {p_delayed:.4} delayed, {:.4} different", row.p_different),
-        None => format!("p {:.4}", row.p_different),
-    }
-}
-
 /// Returns what the tip says of a request.
 pub fn tip(report: &AnomalyReport, at: usize) -> Vec<TipLine> {
     let Some(row) = report.rows.get(at) else { return Vec::new() };
@@ -607,8 +599,6 @@ mod tests {
         let requests = vec![("ab".to_owned(), "1".to_owned())];
         assert_eq!(address.filters, [Filter::Only(OnlyFilter { group: 0, requests })]);
         assert_eq!(sides(&address), before);
-        assert_eq!(p_values(&report.rows[0]), "p 0.0100 delayed, 0.0012 different");
-        assert_eq!(p_values(&self::report().rows[0]), "p 0.0012");
         assert!(request_words(&report, 1).contains(", delayed; "), "{}", request_words(&report, 1));
         assert!(verdict_lines(&AnomalyReport { has_delays: false, ..report }).is_empty());
     }

@@ -131,6 +131,8 @@ pub async fn tags_that_tell_the_slow_requests_filter_by_one_click(page: &Page) -
     .await?;
     let chips = page.text("[data-test='chips']").await?;
     ensure(chips.contains(&name), || format!("{name} is no chip: {chips}"))?;
+    // The bars of before are replaced by those of these requests.
+    page.ready().await?;
     page.click("[data-test='share-service']").await?;
     page.until("the search", "return location.hash", |hash| {
         hash.as_str().is_some_and(|hash| hash.contains("search="))
