@@ -3,35 +3,10 @@
 use super::prepare::OwnTime;
 use super::{Visit, WhichRequests};
 use crate::flame::{pack_sorted, unpack_sorted};
-use crate::verdict::{ServicePart, Subject, answer_of_other_service};
+use crate::verdict::{Subject, SubjectSpans};
 use pathlight_trace::{Endpoint, EndpointId, Role, TraceRow, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// Finds the spans of a part of a service in one set. The self time of each is time of that part, as the verdict divides
-/// it: a call that a span of another service answers is waiting, and all else is own work.
-pub(super) struct PartSpans {
-    part: ServicePart,
-    /// By endpoint of the set, whether it is of the service.
-    is_of_service: Vec<bool>,
-}
-
-impl PartSpans {
-    pub fn new(set: &TraceSet, Subject { service, part }: &Subject) -> PartSpans {
-        PartSpans { part: *part, is_of_service: set.endpoints().map(|(name, _)| name == service).collect() }
-    }
-
-    /// Returns whether a span is one of them.
-    pub fn has(&self, set: &TraceSet, tree: &Tree, span: u32) -> bool {
-        let is_of_service = self.is_of_service[set.named_endpoint(tree.row(span)).0 as usize];
-        // What calls into the service is of another one.
-        if is_of_service == (self.part == ServicePart::In) {
-            return false;
-        }
-        let is_waiting = answer_of_other_service(set, tree, span, &self.is_of_service).is_some();
-        is_waiting == (self.part != ServicePart::Own)
-    }
-}
 
 /// Self times of the spans of a part of a service in some requests, by endpoint: the accumulator. Spans that nothing waits
 /// for are left out.
@@ -69,7 +44,7 @@ impl PartTimes {
 /// Collects the times of a part of a service in the requests of one set.
 pub struct PartTimesRun {
     requests: WhichRequests,
-    spans: PartSpans,
+    spans: SubjectSpans,
     own: OwnTime,
     /// Roots of the requests of the trace at hand that are still to come, and what is left of the one at hand.
     roots: Vec<u32>,
@@ -84,7 +59,7 @@ impl PartTimesRun {
     pub fn new(set: &TraceSet, requests: WhichRequests, subject: &Subject) -> PartTimesRun {
         PartTimesRun {
             requests,
-            spans: PartSpans::new(set, subject),
+            spans: SubjectSpans::new(set, subject),
             own: OwnTime::default(),
             roots: Vec::new(),
             next: 0,

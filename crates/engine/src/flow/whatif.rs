@@ -2,12 +2,12 @@
 
 use super::calls::{CallList, PackedCalls};
 use super::changes::scaled_us;
-use super::part_times::PartSpans;
 use super::prepare::{Evaluator, Prepared, Preparer};
 use super::{
     CallTimeout, CallTimes, CallsOf, ChangeOf, Changes, FlowModel, Level, SubjectChange, SubjectTime, Visit,
 };
 use crate::flame::{pack_sorted, unpack_sorted};
+use crate::verdict::SubjectSpans;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Percentiles, percentile};
 use pathlight_trace::{Endpoint, EndpointId, NO_ROW, Overlap, TraceRow, TraceSet, Tree, hash_text};
@@ -197,7 +197,7 @@ enum Stage {
 
 /// A change of a subject, in one set.
 struct SetSubject {
-    spans: PartSpans,
+    spans: SubjectSpans,
     time: SetTime,
 }
 
@@ -226,7 +226,7 @@ impl SetSubject {
                 SetTime::Levels(levels)
             }
         };
-        Some(SetSubject { spans: PartSpans::new(set, &change.subject), time })
+        Some(SetSubject { spans: SubjectSpans::new(set, &change.subject), time })
     }
 }
 

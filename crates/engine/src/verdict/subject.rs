@@ -3,7 +3,6 @@
 use super::{ServicePart, answer_of_other_service};
 use crate::flame::PathFinder;
 use pathlight_base::steps::in_blocks;
-use pathlight_trace::calls::callee;
 use pathlight_trace::{Overlap, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -67,12 +66,40 @@ impl TimedSubject {
     }
 }
 
+/// Finds the spans of a subject in one set. The self time of each is time of the subject, as the verdict divides
+/// it: a call that a span of another service answers is waiting, and all else is own work.
+pub(crate) struct SubjectSpans {
+    part: ServicePart,
+    /// By endpoint of the set, whether it is of the service.
+    is_of_service: Vec<bool>,
+}
+
+impl SubjectSpans {
+    /// Returns the spans of a subject in this set.
+    pub fn new(set: &TraceSet, Subject { service, part }: &Subject) -> SubjectSpans {
+        SubjectSpans {
+            part: *part,
+            is_of_service: set.endpoints().map(|(name, _)| name == service).collect(),
+        }
+    }
+
+    /// Returns whether a span is one of them.
+    pub fn has(&self, set: &TraceSet, tree: &Tree, span: u32) -> bool {
+        let is_of_service = self.is_of_service[set.named_endpoint(tree.row(span)).0 as usize];
+        // What calls into the service is of another one.
+        if is_of_service == (self.part == ServicePart::In) {
+            return false;
+        }
+        let is_waiting = answer_of_other_service(set, tree, span, &self.is_of_service).is_some();
+        is_waiting == (self.part != ServicePart::Own)
+    }
+}
+
 /// Measures the time of some subjects on the critical path of one request after the other.
 pub struct SubjectTimes {
     overlap: Overlap,
     finder: PathFinder,
-    /// By subject: its part, and by endpoint of the set whether it is of the service.
-    subjects: Vec<(ServicePart, Vec<bool>)>,
+    subjects: Vec<SubjectSpans>,
     /// By span of the request: time on the path.
     path_us: Vec<u64>,
     times_us: Vec<Option<u64>>,
@@ -85,13 +112,10 @@ impl SubjectTimes {
         subjects: impl IntoIterator<Item = &'a Subject>,
         overlap: Overlap,
     ) -> SubjectTimes {
-        let subjects = subjects.into_iter().map(|Subject { service, part }| {
-            (*part, set.endpoints().map(|(name, _)| name == service).collect())
-        });
         SubjectTimes {
             overlap,
             finder: PathFinder::default(),
-            subjects: subjects.collect(),
+            subjects: subjects.into_iter().map(|subject| SubjectSpans::new(set, subject)).collect(),
             path_us: Vec::new(),
             times_us: Vec::new(),
         }
@@ -109,7 +133,6 @@ impl SubjectTimes {
         for entry in self.finder.entries() {
             self.path_us[(entry.span - root) as usize] += entry.exclusive_us;
         }
-        let endpoint = |span: u32| set.named_endpoint(tree.row(span)).0 as usize;
         let mut span = root;
         while span < end {
             if span != root && tree.role[span as usize] != Role::Sync {
@@ -117,18 +140,8 @@ impl SubjectTimes {
                 span = tree.subtree_end[span as usize];
                 continue;
             }
-            let is_sync = |answers: &u32| tree.role[*answers as usize] == Role::Sync;
-            let answers = callee(set, tree, span).filter(is_sync).map(endpoint);
-            for ((part, is_of), time_us) in self.subjects.iter().zip(&mut self.times_us) {
-                let is_here = is_of[endpoint(span)];
-                let is_there = answers.map(|answers| is_of[answers]);
-                // A call within one service is its own work.
-                let is_it = match part {
-                    ServicePart::Own => is_here && is_there != Some(false),
-                    ServicePart::In => !is_here && is_there == Some(true),
-                    ServicePart::Out => is_here && is_there == Some(false),
-                };
-                if is_it {
+            for (spans, time_us) in self.subjects.iter().zip(&mut self.times_us) {
+                if spans.has(set, tree, span) {
                     *time_us.get_or_insert(0) += self.path_us[(span - root) as usize];
                 }
             }
