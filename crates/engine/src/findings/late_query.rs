@@ -9,12 +9,11 @@ use crate::findings::{
     FindingTag, FindingsReport, FollowUpTail, FollowUps, LateFindings, LateSubject, LateTail, PairsPart,
 };
 use crate::flow::paper::FlowSettings;
-use crate::flow::query::{FlowEvaluation, Mended, Savings, WhatIf};
+use crate::flow::query::{FlowEvaluation, Savings, WhatIf, mended};
 use crate::flow::{ChangeOf, Changes, LatencyChange};
 use crate::requests::{Filter, RequestType, RootEndpoint, Selection};
 use crate::run::query::Query;
 use crate::run::workers::Workers;
-use crate::verdict::Subject;
 use crate::verdict::hit::{hits, usual_requests};
 use crate::verdict::query::ServiceChanges;
 use pathlight_base::sort::CompactSort as _;
@@ -102,12 +101,10 @@ impl Query for LateFindingsQuery {
         if !subjects.is_empty() {
             let found = hits(&workers, &selection, baseline.as_ref(), &subjects).await?;
             let usual = usual_requests(&selection, baseline.as_ref());
-            for (subject, hit) in subjects.into_iter().zip(found) {
-                let Subject { service, part } = subject.clone();
-                let query = Mended { selection: selection.clone(), reference: usual.clone(), service, part };
-                let mended = query.run(workers.clone()).await?;
-                late.subjects.push(LateSubject { subject, hit, mended });
-            }
+            let mended = mended(&workers, &selection, &usual, &subjects).await?;
+            let found = subjects.into_iter().zip(found).zip(mended);
+            late.subjects =
+                found.map(|((subject, hit), mended)| LateSubject { subject, hit, mended }).collect();
         }
         let savings = Savings { selection: selection.clone(), settings: FlowSettings::default() };
         late.take_savings(&savings.run(workers.clone()).await?);

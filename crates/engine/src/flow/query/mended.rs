@@ -30,11 +30,28 @@ impl Query for Mended {
 
     async fn run(self, workers: Workers) -> Result<MendedLatency, EngineError> {
         let Mended { selection, reference, service, part } = self;
-        let usual = SubjectChange { subject: Subject { service, part }, time: SubjectTime::Usual };
-        let mut changes = Changes { subjects: vec![usual], ..Changes::default() };
-        learn_usual(&workers, &selection, &reference, &mut changes).await?;
-        let model = model(&workers, &selection, FlowSettings::default()).await?;
-        let report = what_if(&workers, &selection, model, changes, CallsOf::Nobody).await?.finish();
-        Ok(MendedLatency { before_us: report.before_us, after_us: report.after_us, changed: report.changed })
+        let found = mended(&workers, &selection, &reference, &[Subject { service, part }]).await?;
+        Ok(found.into_iter().next().unwrap_or_default())
     }
+}
+
+/// Returns the latency of requests if each of some subjects took what it takes in other requests, the others being as they
+/// are. Flows are learned once for all of them.
+pub(crate) async fn mended(
+    workers: &Workers,
+    selection: &Selection,
+    reference: &Selection,
+    subjects: &[Subject],
+) -> Result<Vec<MendedLatency>, EngineError> {
+    let model = model(workers, selection, FlowSettings::default()).await?;
+    let mut found = Vec::with_capacity(subjects.len());
+    for subject in subjects {
+        let usual = SubjectChange { subject: subject.clone(), time: SubjectTime::Usual };
+        let mut changes = Changes { subjects: vec![usual], ..Changes::default() };
+        learn_usual(workers, selection, reference, &mut changes).await?;
+        let report = what_if(workers, selection, model.clone(), changes, CallsOf::Nobody).await?.finish();
+        let (before_us, after_us) = (report.before_us, report.after_us);
+        found.push(MendedLatency { before_us, after_us, changed: report.changed });
+    }
+    Ok(found)
 }

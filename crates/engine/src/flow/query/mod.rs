@@ -11,6 +11,7 @@ mod what_if;
 
 pub use evaluation::FlowEvaluation;
 pub use mended::Mended;
+pub(crate) use mended::mended;
 pub use parents::FlowParents;
 pub use savings::Savings;
 pub use target::Target;
