@@ -244,12 +244,11 @@ impl ImpactPart {
 impl ImpactReport {
     /// Divides all latency among services: what calls into a service wait is no longer their callers'.
     pub(super) fn divide(&mut self, times: &ServicesPartial) {
-        for (service, service_us) in sums(times) {
-            let is_it = |row: &&mut ImpactRow| {
-                self.endpoints.get(row.endpoint.index()).is_some_and(|endpoint| endpoint.service == service)
-            };
-            if let Some(row) = self.rows.iter_mut().find(is_it) {
-                row.service_us = Some(service_us);
+        let sums = sums(times);
+        for row in &mut self.rows {
+            let service = self.endpoints.get(row.endpoint.index()).map(|endpoint| endpoint.service.as_str());
+            if let Some(service_us) = service.and_then(|service| sums.get(service)) {
+                row.service_us = Some(*service_us);
                 row.share_interval = None;
             }
         }
