@@ -3,9 +3,10 @@
 use super::subject::{Subject, SubjectTimes};
 use crate::EngineError;
 use crate::flame::{Observer, PathTable, pack_sorted, unpack_sorted};
-use crate::requests::{Filter, HitFilter, PercentileRange, RequestRef, RequestType, RequestTypes, Selection};
+use crate::requests::{Filter, PercentileRange, RequestRef, RequestType, RequestTypes, Selection};
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
+use futures_util::future::try_join;
 use pathlight_base::statistics::percentile;
 use pathlight_trace::{Overlap, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -114,15 +115,16 @@ pub(crate) async fn hits(
     against: Option<&Selection>,
     subjects: &[Subject],
 ) -> Result<Vec<HitRequests>, EngineError> {
-    let usual = times(workers, &usual_requests(selection, against), subjects).await?;
-    let found = times(workers, selection, subjects).await?;
+    let usual = usual_requests(selection, against);
+    let (usual, found) =
+        try_join(times(workers, &usual, subjects), times(workers, selection, subjects)).await?;
     Ok(usual.into_iter().zip(found).map(|(usual, found)| HitRequests::count(&limits(usual), found)).collect())
 }
 
 /// Returns a selection whose filters know what is usual.
 pub(crate) async fn with_limits(workers: &Workers, selection: &Selection) -> Result<Selection, EngineError> {
-    let mut known = selection.clone();
-    for filter in &mut known.filters {
+    let mut with_limits = selection.clone();
+    for filter in &mut with_limits.filters {
         if let Filter::Hit(hit) = filter {
             let reference = usual_requests(selection, hit.against.as_ref());
             let key = (hit.subject.clone(), reference);
@@ -134,14 +136,10 @@ pub(crate) async fn with_limits(workers: &Workers, selection: &Selection) -> Res
                     workers.cuts().keep_limits(key, found)
                 }
             };
-            **hit = HitFilter {
-                subject: hit.subject.clone(),
-                against: None,
-                limits_us: known.into_iter().collect(),
-            };
+            (hit.against, hit.limits_us) = (None, known.into_iter().collect());
         }
     }
-    Ok(known)
+    Ok(with_limits)
 }
 
 /// Times of some subjects by request. In its parts those of a type are sorted, as differences.
