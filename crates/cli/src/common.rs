@@ -247,6 +247,11 @@ pub struct OutputOptions {
 }
 
 impl OutputOptions {
+    /// Returns the form of the result: the one asked for, else that of `--json`, or text.
+    pub fn format<'a>(&self, asked: Option<&'a str>) -> &'a str {
+        asked.unwrap_or(if self.json { "json" } else { "text" })
+    }
+
     /// Returns how many rows a list has as text.
     pub fn rows(&self) -> usize {
         if self.all { usize::MAX } else { terminal::ROWS }

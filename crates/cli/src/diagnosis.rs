@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         tail_permille: (args.tail * 10.0).round() as u32,
         ..DiagnosisSettings::default()
     };
-    let format = args.format.as_deref().unwrap_or(if args.settings.json { "json" } else { "text" });
+    let format = args.settings.format(args.format.as_deref());
     let is_of_aggregates = args.aggregate.is_some() || format == "jaeger";
     if two_sets && is_of_aggregates {
         return Err(Failure::Usage(

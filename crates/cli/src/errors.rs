@@ -33,7 +33,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
     let selection = args.places.of(args.common.selection());
     let report = pool.run(queries::Errors { selection })?;
-    let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
+    let format = args.common.format(args.format.as_deref());
     match format {
         "json" => args.common.print(&(json::errors(&report)? + "\n")),
         "folded" => args.common.print(&report.to_folded()?),

@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let of_tags = |write: fn(&TagsReport, bool) -> String| {
         if redaction.tags { String::new() } else { write(&tags, is_of_range) }
     };
-    let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
+    let format = args.common.format(args.format.as_deref());
     let text = match format {
         "json" => json::findings(&report, &tags, range)? + "\n",
         "markdown" => {

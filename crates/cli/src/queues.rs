@@ -28,7 +28,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
     let selection = args.places.of(args.common.selection());
     let report = pool.run(queries::Queues { selection })?;
-    let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
+    let format = args.common.format(args.format.as_deref());
     match format {
         "json" => args.common.print(&(json::queues(&report)? + "\n")),
         "csv" => args.common.print(&queues::table().filled(report.edges).csv()),

@@ -40,7 +40,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let report = pool.run(queries::Endpoints { selection: selection.clone() })?;
     let at = pool.run(queries::AtLatencies { selection })?;
     let by = ListsBy::from_key(&args.lists);
-    let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
+    let format = args.common.format(args.format.as_deref());
     let top = args.top.unwrap_or(if args.common.all { usize::MAX } else { TOP });
     match format {
         "json" => args.common.print(&(json::summary(&report, &at)? + "\n")),
