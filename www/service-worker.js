@@ -44,7 +44,7 @@ const copy = (answer, body) => {
 /** Fetches a file and returns it if its content is what its name says. */
 const proven = async (address) => {
   const [, hash] = HASHED.exec(address);
-  // What a stranger answered may lie in the browser's own cache.
+  // What another server answered may lie in the browser's own cache.
   for (const cache of ["default", "reload"]) {
     const answer = await fetch(address, { cache });
     const bytes = await answer.arrayBuffer();

@@ -1,4 +1,4 @@
-//! Files that are being written: removed when the program is told to end (SIGINT, SIGTERM), as they are when it fails.
+//! Files that are being written: removed when the program is asked to end (SIGINT, SIGTERM), as they are when it fails.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -81,9 +81,9 @@ fn ignored() -> u64 {
 
 #[cfg(not(unix))]
 async fn told_to_end(ready: mpsc::Sender<()>) {
-    let told = tokio::signal::ctrl_c();
+    let asked = tokio::signal::ctrl_c();
     drop(ready);
-    if told.await.is_ok() {
+    if asked.await.is_ok() {
         leave(130);
     }
 }

@@ -185,7 +185,7 @@ fn a_result_that_cannot_be_written_leaves_the_old_one() {
 
 #[test]
 fn what_is_half_written_is_removed_when_the_program_is_told_to_end() {
-    let folder = Scratch::new("told");
+    let folder = Scratch::new("signals");
     let out = folder.path().join("out.json");
     fs::write(&out, "old").unwrap();
     let begin = |line: &str| {
@@ -201,8 +201,8 @@ fn what_is_half_written_is_removed_when_the_program_is_told_to_end() {
         child
     };
     let tell = |signal: &str, id: u32| {
-        let told = Command::new("kill").args([format!("-{signal}"), id.to_string()]).status();
-        assert!(told.unwrap().success());
+        let sent = Command::new("kill").args([format!("-{signal}"), id.to_string()]).status();
+        assert!(sent.unwrap().success());
     };
     let endless = "exec \"$0\" generate --traces 100000000 --out out.json";
     for (signal, status) in [("INT", 130), ("TERM", 143)] {

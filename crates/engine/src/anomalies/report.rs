@@ -347,7 +347,7 @@ impl AnomalyReport {
         let (delays, others): (Vec<&ReasonRow>, Vec<&ReasonRow>) =
             row.reasons.iter().partition(|reason| reason.is_delay());
         let leads = match (self.is_delayed(row), self.is_different(row)) {
-            // The self time of a delay is not told twice.
+            // The self time of a delay is not said twice.
             (true, true) => {
                 let is_told = |of: &ReasonRow| {
                     of.kind == ReasonKind::SelfTime && delays.iter().any(|delay| delay.path == of.path)
@@ -554,7 +554,7 @@ mod tests {
         let (delay, new, time) = (ReasonKind::Delay, ReasonKind::NewCall, ReasonKind::SelfTime);
         assert_eq!(kinds(0), [delay]);
         assert_eq!(kinds(1), [new, time]);
-        assert_eq!(kinds(2), [delay, new], "its self time is told once");
+        assert_eq!(kinds(2), [delay, new], "its self time is said once");
         assert_eq!((kinds(3), kinds(4)), (vec![delay], vec![new, time]), "the stronger verdict");
         // With few requests one test needs a greater rate than each of two.
         let few = AnomalyReport { baseline: vec![0.0; 99], ..report.clone() };

@@ -244,7 +244,7 @@ pub const ALL: &[Test] = tests![
     jaeger_ui::two_frames_side_by_side_follow_each_other,
     jaeger_ui::the_menu_opens_what_is_shown,
     offline::a_kept_page_opens_without_its_server,
-    offline::what_a_stranger_answers_replaces_no_kept_page,
+    offline::what_another_server_answers_replaces_no_kept_page,
     offline::a_page_that_is_old_says_so_once_a_newer_one_is_kept,
     offline::the_one_file_shows_the_same_numbers_in_firefox,
     offline::every_view_shows_the_same_in_webkit,

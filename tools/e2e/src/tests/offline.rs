@@ -185,7 +185,7 @@ async fn next_version(page: &Page, folder: &Path, whole: bool) -> Outcome<String
 }
 
 /// Ways in which a server answers a visit with something else than the page, by number: the page itself is 0.
-mod stranger {
+mod instead {
     /// A network that wants a login first answers everything with its own page.
     pub const PORTAL: usize = 1;
     /// A session has ended: the page leads to a login, all else is refused.
@@ -201,16 +201,16 @@ async fn answer_as(now: usize, request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
     match now {
         _ if path == "/login" => next.run(request).await,
-        stranger::PORTAL => reply(200, "text/html", "<!doctype html><title>Portal</title></html>"),
-        stranger::LOGIN if path == "/" => Redirect::to("/login").into_response(),
-        stranger::LOGIN => reply(401, "text/plain", "log in"),
-        stranger::BROKEN => reply(503, "text/html", "<title>Broken</title>"),
-        stranger::SILENT => std::future::pending().await,
+        instead::PORTAL => reply(200, "text/html", "<!doctype html><title>Portal</title></html>"),
+        instead::LOGIN if path == "/" => Redirect::to("/login").into_response(),
+        instead::LOGIN => reply(401, "text/plain", "log in"),
+        instead::BROKEN => reply(503, "text/html", "<title>Broken</title>"),
+        instead::SILENT => std::future::pending().await,
         _ => next.run(request).await,
     }
 }
 
-pub async fn what_a_stranger_answers_replaces_no_kept_page(page: &Page) -> Outcome {
+pub async fn what_another_server_answers_replaces_no_kept_page(page: &Page) -> Outcome {
     let now = Arc::new(AtomicUsize::new(0));
     let stage = now.clone();
     let routes = Router::new()
@@ -218,28 +218,28 @@ pub async fn what_a_stranger_answers_replaces_no_kept_page(page: &Page) -> Outco
         .fallback_service(ServeDir::new(dist()))
         .layer(from_fn(move |request, next| answer_as(stage.load(Ordering::SeqCst), request, next)));
     let site = Site::start(routes)?;
-    // A stranger's page is not kept in the first place.
+    // The page of another server is not kept in the first place.
     page.open(&site.url).await?;
     page.state("empty").await?;
-    now.store(stranger::PORTAL, Ordering::SeqCst);
+    now.store(instead::PORTAL, Ordering::SeqCst);
     page.click("[data-test='more']").await?;
     page.click("[data-test='offline']").await?;
     page.visible("[data-test='message']").await?;
     let versions = "return caches.keys().then((names) => names.length)";
-    same("versions of a stranger", page.run(versions).await?, json!(0))?;
+    same("versions of another server", page.run(versions).await?, json!(0))?;
     now.store(0, Ordering::SeqCst);
     page.open(&site.url).await?;
     page.state("empty").await?;
     keep(page).await?;
-    for stranger in [stranger::PORTAL, stranger::BROKEN, stranger::SILENT] {
-        now.store(stranger, Ordering::SeqCst);
+    for answer in [instead::PORTAL, instead::BROKEN, instead::SILENT] {
+        now.store(answer, Ordering::SeqCst);
         page.leave().await?;
         page.client().goto(&site.url).await?;
         page.state("empty").await?;
         same("versions", page.run(versions).await?, json!(1))?;
     }
     // A login is where the browser is led, and the page is still kept afterwards.
-    now.store(stranger::LOGIN, Ordering::SeqCst);
+    now.store(instead::LOGIN, Ordering::SeqCst);
     page.leave().await?;
     page.client().goto(&site.url).await?;
     page.until("the login", "return document.title", |title| title == "Log in").await?;

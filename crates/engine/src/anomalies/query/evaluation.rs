@@ -161,7 +161,7 @@ impl Trained {
                 && !places.is_empty()
             {
                 let why = explainer.explain(row as usize, &verdict, false, &mut scratch);
-                // As a report says them: of a delayed request its delays come first, of others they are not told.
+                // As a report says them: of a delayed request its delays come first, of others they are not said.
                 let is_told =
                     |reason: &&TreeReason| verdict.is_delayed(alpha) || reason.kind != ReasonKind::Delay;
                 let first = why.reasons.iter().find(is_told);
