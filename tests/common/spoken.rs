@@ -7,7 +7,7 @@ use pathlight::engine::anomalies::AnomalySettings;
 use pathlight::engine::anomalies::paper::FeatureEncoding;
 use pathlight::engine::diagnosis::{Aggregates, DiagnosisSettings};
 use pathlight::engine::flow::paper::FlowSettings;
-use pathlight::engine::flow::{Changes, Quantile};
+use pathlight::engine::flow::{CallTarget, Changes, Quantile};
 use pathlight::engine::heatmap::ColumnOrder;
 use pathlight::engine::pool::Server;
 use pathlight::engine::pool::messages::{Call, CallDone, Piece, ToWorker};
@@ -138,8 +138,13 @@ fn messages() -> Vec<Vec<u8>> {
         queries::Span { trace_id: id(), span: SpanKey::Index(0), group: 0 }.to_message(),
         queries::Target { selection: selection(), settings, quantile: Quantile::P95, target_us: 1 }
             .to_message(),
-        queries::Timeout { selection: selection(), settings, endpoint: root(), timeout_us: None }
-            .to_message(),
+        queries::Timeout {
+            selection: selection(),
+            settings,
+            of: CallTarget::Endpoint(root()),
+            timeout_us: None,
+        }
+        .to_message(),
         queries::Trend { group: 0 }.to_message(),
         queries::Queues { selection: selection() }.to_message(),
     ]

@@ -5,17 +5,18 @@ use super::common::{self, Common};
 use super::parse::{self, WhatIfChange};
 use super::table::TextColumn::{Left, Right};
 use super::table::{TextTable, more};
-use pathlight_base::format::{self, duration};
+use pathlight_base::format::duration;
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{
-    ChangeOf, Changes, EvaluationReport, FASTER_PERCENT, FlowParent, FlowReport, LatencyChange, NodeName,
-    Parallel, Quantile, SavingsReport, SubjectChange, SubjectTime, TargetReport, TimeoutReport, WhatIfReport,
+    CallTarget, ChangeOf, Changes, EvaluationReport, FASTER_PERCENT, FlowParent, FlowReport, LatencyChange,
+    NodeName, Parallel, Quantile, SavingsReport, SubjectChange, SubjectTime, TargetReport, TimeoutReport,
+    WhatIfReport,
 };
 use pathlight_engine::queries;
 use pathlight_engine::requests::{RootEndpoint, Selection};
 use pathlight_engine::run::native::NativePool;
 use pathlight_engine::summaries::Choice;
-use pathlight_engine::verdict::Subject;
+use pathlight_engine::verdict::{ServicePart, Subject};
 use pathlight_trace::Endpoint;
 use pathlight_view::flow::savings::{self, SavingLine};
 use pathlight_view::flow::target::{self, TargetLine};
@@ -60,8 +61,9 @@ pub struct Args {
           conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent"])]
     target: Option<(Quantile, u64)>,
     /// Say which requests a timeout of the calls of an endpoint would cut, and what the latency would be if such calls fail
-    /// fast or are made once more: SERVICE:OPERATION=200ms; without a time the least that cuts at most 0.1 % of the calls
-    #[arg(long, value_name = "ENDPOINT[=TIME]", value_parser = parse::timeout,
+    /// fast or are made once more: SERVICE:OPERATION=200ms, or in:SERVICE=200ms for all calls into a service; without a time
+    /// the least that cuts at most 0.1 % of the calls
+    #[arg(long, value_name = "CALLS[=TIME]", value_parser = parse::timeout,
           conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "target"])]
     timeout: Option<(String, Option<u64>)>,
     /// Share of the invocations with both calls in which one must end before the other (default 0.99, paper 1)
@@ -108,9 +110,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             target_text(&Rc::new(report), &test, rows)
         }
     } else if let Some((name, timeout_us)) = &args.timeout {
-        let endpoint = endpoint(&pool, name)?;
+        let of = call_target(&pool, name)?;
         let test = back_test(&mut pool, &selection, settings, min_children)?;
-        let report = pool.run(queries::Timeout { selection, settings, endpoint, timeout_us: *timeout_us })?;
+        let report = pool.run(queries::Timeout { selection, settings, of, timeout_us: *timeout_us })?;
         if common.json {
             json::flow_timeout(&report, Some(&test))? + "\n"
         } else {
@@ -201,6 +203,19 @@ fn subject(pool: &NativePool, text: &str) -> Result<Option<Subject>, Failure> {
         return Ok(Some(subject));
     }
     Err(Failure::Usage(format!("no service {:?} in these traces", subject.service)))
+}
+
+/// Returns the target of calls that a text names: an endpoint, or with `in:` a service.
+fn call_target(pool: &NativePool, text: &str) -> Result<CallTarget, Failure> {
+    // A service may be called like a part: an endpoint of that name goes first.
+    let no_endpoint = match endpoint(pool, text) {
+        Ok(endpoint) => return Ok(CallTarget::Endpoint(endpoint)),
+        Err(failure) => failure,
+    };
+    match subject(pool, text)? {
+        Some(Subject { service, part: ServicePart::In }) => Ok(CallTarget::Service(service)),
+        _ => Err(no_endpoint),
+    }
 }
 
 /// Returns a call of a parent: an endpoint, with `#k` for the k-th call of it, `#rest` for those folded into one.
@@ -325,8 +340,8 @@ fn timeout_text(report: &TimeoutReport, test: &EvaluationReport) -> String {
         return timeout::cut_words(report) + "\n";
     }
     format!(
-        "Calls of {}: p50 {}, p99 {}, longest {}.\n{}\n{}\n{}\n\n{}\n{}\n",
-        format::endpoint(&report.service, &report.operation),
+        "{}: p50 {}, p99 {}, longest {}.\n{}\n{}\n{}\n\n{}\n{}\n",
+        timeout::calls_words(&report.target()),
         duration(report.call_latency_us.p50),
         duration(report.call_latency_us.p99),
         duration(report.call_latency_us.max as f64),

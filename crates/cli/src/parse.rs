@@ -130,7 +130,8 @@ pub fn target(text: &str) -> Parsed<(Quantile, u64)> {
     parsed.ok_or("write p50, p95 or p99 and a time: p99=300ms")
 }
 
-/// Reads `SERVICE:OPERATION=200ms`: an endpoint as written, and microseconds; without a time the whole text is an endpoint.
+/// Reads `SERVICE:OPERATION=200ms` or `in:SERVICE=200ms`: the name as written, and microseconds; without a time the whole text
+/// is a name.
 pub fn timeout(text: &str) -> Parsed<(String, Option<u64>)> {
     let cut = text.rsplit_once('=');
     let Some((name, (0, us))) = cut.and_then(|(name, time)| Some((name, LatencyChange::parse_amount(time)?)))
@@ -179,6 +180,7 @@ mod tests {
         );
         assert_eq!(timeout("a:b=c=200ms"), Ok(("a:b=c".to_owned(), Some(200_000))));
         assert_eq!(timeout("a:b=c"), Ok(("a:b=c".to_owned(), None)));
+        assert_eq!(timeout("in:b=1s"), Ok(("in:b".to_owned(), Some(1_000_000))));
         assert!(timeout("a:b=-1ms").is_err() && timeout("a:b=0us").is_err());
         assert_eq!(column_order("start"), Ok(ColumnOrder::Start));
         assert!(

@@ -14,7 +14,6 @@ use pathlight_view::flow::changes::{
 };
 use pathlight_view::say::subject::subject_words;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 use std::rc::Rc;
 use web_sys::HtmlInputElement;
 
@@ -229,12 +228,7 @@ impl ChangeControls {
         let slot = &page.queries().overview;
         if let Some(overview) = slot.get().filter(|_| self.offered != Some(slot.revision())) {
             self.offered = Some(slot.revision());
-            let endpoints = overview.endpoints.iter();
-            let services: BTreeSet<String> = endpoints.map(|endpoint| endpoint.service.clone()).collect();
-            let services: Vec<String> = services.into_iter().collect();
-            let call = (String::new(), "The selected call".to_owned());
-            let options: Vec<_> = [call].into_iter().chain(subject_options(&services)).collect();
-            controls::offer(&self.subjects, &options, "");
+            controls::offer(&self.subjects, &subject_options(&overview.service_names()), "");
         }
         let chosen = self.subject.borrow().as_ref().map(Subject::to_string);
         controls::choose(&self.subjects, &chosen.unwrap_or_default());

@@ -6,11 +6,11 @@ use pathlight::engine::flow::paper::{
     Clusters, FlowSettings, InvocationKey, Metric, PredictScratch, PredictorTraining, Predictors, error,
 };
 use pathlight::engine::flow::{
-    CallTimeout, ChangeOf, Changes, Child, FlowGraph, LatencyChange, Order, PairCounts, Pressure,
-    RequestPressure, SyncNode, WhatIfLatencies,
+    CallTarget, CallTimeout, CallsOf, ChangeOf, Changes, Child, FlowGraph, LatencyChange, Order, PairCounts,
+    Pressure, RequestPressure, SyncNode, WhatIfLatencies,
 };
 use pathlight::engine::ids::NodeId;
-use pathlight::trace::{Endpoint, Overlap, PathSettings, RequestRoots, Role, Tree};
+use pathlight::trace::{Endpoint, Overlap, PathSettings, RequestRoots, Role, SpanKind, Tree};
 use proptest::prelude::*;
 
 /// Makes an invocation over `[start, end]` with children (node, start, end).
@@ -171,8 +171,12 @@ fn what_if(learn: &[Span], ask: &[Span], changes: &Changes) -> f64 {
 }
 
 fn what_if_of(learn: &[Span], ask: &[Span], changes: &Changes) -> WhatIfLatencies {
+    what_if_with(learn, ask, changes, &CallsOf::All)
+}
+
+fn what_if_with(learn: &[Span], ask: &[Span], changes: &Changes, calls: &CallsOf) -> WhatIfLatencies {
     use pathlight::engine::flow::{
-        CalleeCounter, Callees, CallsOf, FlowModel, FlowWalk, Invocations, NodeIndex, NodeTable, WhatIfRun,
+        CalleeCounter, Callees, FlowModel, FlowWalk, Invocations, NodeIndex, NodeTable, WhatIfRun,
         WhichRequests, Within,
     };
     let set = set_of(learn);
@@ -187,8 +191,7 @@ fn what_if_of(learn: &[Span], ask: &[Span], changes: &Changes) -> WhatIfLatencie
     FlowWalk::new(0, PathSettings::default(), RequestRoots::All).run(&set, &mut learner);
     let model = FlowModel::new(tables, &learner.observer, 1_000_000);
     let set = set_of(ask);
-    let mut run =
-        WhatIfRun::new(&set, model.into(), strict, WhichRequests::All(None), changes, &CallsOf::All);
+    let mut run = WhatIfRun::new(&set, model.into(), strict, WhichRequests::All(None), changes, calls);
     FlowWalk::new(0, PathSettings::default(), RequestRoots::All).run(&set, &mut run);
     WhatIfLatencies::merge(vec![run.finish(&set)])
 }
@@ -257,11 +260,9 @@ fn a_timeout_cuts_calls_and_may_make_them_once_more() {
     // As above: P works for 200, calls itself for 100, and works for 50 more.
     let spans = [span(1, 0, "r", 0, 500), span(2, 1, "P", 100, 450), span(3, 2, "P", 300, 400)];
     let timeout = |after_us, retry_us| {
-        let (service, operation) = ("P".to_owned(), "P".to_owned());
-        let changes = Changes {
-            timeouts: vec![CallTimeout { service, operation, after_us, retry_us }],
-            ..Changes::default()
-        };
+        let of = CallTarget::Endpoint(Endpoint::new("P", "P"));
+        let changes =
+            Changes { timeouts: vec![CallTimeout { of, after_us, retry_us }], ..Changes::default() };
         let mut run = what_if_of(&spans, &spans, &changes);
         let calls = run.take_calls().remove(&Endpoint::new("P", "P")).unwrap();
         assert_eq!(calls.before_us, [100, 350]);
@@ -275,10 +276,62 @@ fn a_timeout_cuts_calls_and_may_make_them_once_more() {
     assert_eq!(timeout(90, vec![40]), ((2, 1), vec![130, 130], 280.0));
     // A timeout comes after a change of the latency: 50 and 175 remain.
     let mut both = faster("P", -500_000);
-    let (service, operation) = ("P".to_owned(), "P".to_owned());
-    both.timeouts = vec![CallTimeout { service, operation, after_us: 170, retry_us: Vec::new() }];
+    let timeout = |of, after_us| CallTimeout { of, after_us, retry_us: Vec::new() };
+    let endpoint = || CallTarget::Endpoint(Endpoint::new("P", "P"));
+    let service = || CallTarget::Service("P".to_owned());
+    both.timeouts = vec![timeout(endpoint(), 170)];
     let run = what_if_of(&spans, &spans, &both);
     assert_eq!((run.cut(), run.finish().after_us.p50), ((1, 1), 320.0));
+    // The inner call is one of the endpoint and none into the service, which is in P already.
+    for (timeouts, cut, after_us) in [
+        (vec![timeout(service(), 80)], (1, 1), 230.0),
+        (vec![timeout(service(), 340), timeout(endpoint(), 345)], (1, 1), 490.0),
+        (vec![timeout(endpoint(), 80), timeout(service(), 340)], (2, 1), 230.0),
+    ] {
+        let run = what_if_of(&spans, &spans, &Changes { timeouts, ..Changes::default() });
+        assert_eq!((run.cut(), run.finish().after_us.p50), (cut, after_us));
+    }
+}
+
+#[test]
+fn calls_into_a_service_are_those_of_all_callers() {
+    let kind = |mut span: Span, kind| {
+        span.operation = format!("{} {kind:?}", span.service);
+        span.kind = kind;
+        span
+    };
+    // r calls P by a call of its own, and q, which records no call, asks P too; P is asked again by what it calls.
+    let spans = [
+        kind(span(1, 0, "r", 0, 1_000), SpanKind::Server),
+        kind(span(2, 1, "r", 100, 300), SpanKind::Client),
+        kind(span(3, 2, "P", 120, 280), SpanKind::Server),
+        kind(span(4, 1, "q", 400, 900), SpanKind::Server),
+        kind(span(5, 4, "P", 500, 850), SpanKind::Server),
+        kind(span(6, 5, "P", 550, 800), SpanKind::Client),
+        kind(span(7, 6, "x", 560, 790), SpanKind::Server),
+        kind(span(8, 7, "x", 600, 700), SpanKind::Client),
+        kind(span(9, 8, "P", 610, 690), SpanKind::Server),
+    ];
+    let of = |service: &str| CallTarget::Service(service.to_owned());
+    let listed = |service: &str| {
+        let calls = CallsOf::Target(of(service));
+        let mut run = what_if_with(&spans, &spans, &Changes::default(), &calls);
+        let mut all: Vec<u64> = run.take_calls().into_values().flat_map(|calls| calls.before_us).collect();
+        all.sort_unstable();
+        all
+    };
+    assert_eq!(listed("P"), [100, 200, 350]);
+    assert_eq!([listed("x"), listed("q"), listed("r")], [vec![250], vec![500], vec![1_000]]);
+    assert!(listed("nobody").is_empty());
+    let with = |after_us| {
+        let timeouts = vec![CallTimeout { of: of("P"), after_us, retry_us: Vec::new() }];
+        let run = what_if_of(&spans, &spans, &Changes { timeouts, ..Changes::default() });
+        (run.cut(), run.finish().after_us.p50)
+    };
+    assert_eq!(with(350), ((0, 0), 1_000.0));
+    assert_eq!(with(190), ((2, 1), 830.0));
+    // The call within the second one is cut first, which leaves 340 of 350.
+    assert_eq!(with(90), ((3, 1), 630.0));
 }
 
 #[test]

@@ -5,8 +5,8 @@ use crate::common::{generated, set_of, span};
 use pathlight::base::statistics::{Percentiles, Random};
 use pathlight::engine::flow::paper::FlowSettings;
 use pathlight::engine::flow::{
-    ChangeOf, Changes, EndpointSaving, EvaluationReport, FlowParent, LatencyChange, Quantile, TargetReport,
-    TargetWay, WhatIfReport,
+    CallTarget, ChangeOf, Changes, EndpointSaving, EvaluationReport, FlowParent, LatencyChange, Quantile,
+    TargetReport, TargetWay, WhatIfReport,
 };
 use pathlight::engine::ids::NodeId;
 use pathlight::engine::queries;
@@ -17,6 +17,7 @@ use pathlight::generate::{Defects, GenerateOptions, Generator, GiveUp, Inject, S
 use pathlight::trace::Endpoint;
 use pathlight::view::draw::Metrics;
 use pathlight::view::flow::chart::{DagItem, DagLayout, DagSizes};
+use std::collections::BTreeSet;
 
 fn pool(options: &GenerateOptions) -> NativePool {
     NativePool::of(vec![generated(options)]).unwrap()
@@ -227,8 +228,14 @@ fn reports_are_the_same_for_any_number_of_workers_in_any_order() {
         case(queries::Timeout {
             selection: tail(&selection),
             settings,
-            endpoint: Endpoint::new("catalog", "GET /product/{id}"),
+            of: CallTarget::Endpoint(Endpoint::new("catalog", "GET /product/{id}")),
             timeout_us: None,
+        }),
+        case(queries::Timeout {
+            selection: tail(&selection),
+            settings,
+            of: CallTarget::Service("catalog".to_owned()),
+            timeout_us: Some(2_000),
         }),
         case(queries::Mended {
             selection: tail(&selection),
@@ -595,8 +602,8 @@ fn a_timeout_is_what_regenerated_traces_show_at_20_random_places() {
     for (options, service, operation) in chosen_endpoints() {
         let mut before = pool(&options);
         let mut timeout = |timeout_us| {
-            let (selection, endpoint) = (selection.clone(), Endpoint::new(&service, &operation));
-            before.run(queries::Timeout { selection, settings, endpoint, timeout_us }).unwrap()
+            let of = CallTarget::Endpoint(Endpoint::new(&service, &operation));
+            before.run(queries::Timeout { selection: selection.clone(), settings, of, timeout_us }).unwrap()
         };
         let suggested = timeout(None);
         assert!(suggested.calls > 0 && suggested.timeout_us == suggested.suggested_us);
@@ -639,6 +646,60 @@ fn a_timeout_is_what_regenerated_traces_show_at_20_random_places() {
     assert!(missed[1].len() <= 5 && missed[1].iter().all(|miss| miss.contains("chain-")), "{missed:#?}");
     assert!(worst[1] < 0.2, "{worst:?}");
     assert!(effective.iter().all(|&effective| effective >= 15), "{effective:?}");
+}
+
+#[test]
+fn a_timeout_of_all_calls_into_a_service_is_what_regenerated_traces_show() {
+    let (selection, settings) = (Selection::default(), FlowSettings::default());
+    // Failing fast, and retried.
+    let (mut worst, mut effective, mut checked) = ([0f64; 2], [0; 2], [0; 2]);
+    for (at, service) in ["auth", "user-profile", "catalog", "pricing", "search"].into_iter().enumerate() {
+        let options = GenerateOptions { traces: 400, seed: 11 + at as u64, ..GenerateOptions::default() };
+        let into = format!("->{service}:");
+        let places = Generator::new(&options).unwrap().places();
+        let callers: BTreeSet<(&str, &str)> = places
+            .iter()
+            .filter(|place| place.name.contains(&into))
+            .map(|place| (place.service, place.operation))
+            .collect();
+        let mut before = pool(&options);
+        let mut timeout = |timeout_us| {
+            let of = CallTarget::Service(service.to_owned());
+            before.run(queries::Timeout { selection: selection.clone(), settings, of, timeout_us }).unwrap()
+        };
+        let mut calls: Vec<u64> = callers
+            .iter()
+            .filter(|(caller, operation)| generated(&options).find_endpoint(caller, operation).is_some())
+            .flat_map(|(caller, operation)| call_latencies(&options, caller, operation))
+            .collect();
+        calls.sort_unstable();
+        let suggested = timeout(None);
+        assert_eq!((suggested.calls as usize, suggested.operation), (calls.len(), None), "{service}");
+        assert_eq!(Some(suggested.call_latency_us.max), calls.last().copied());
+        for of in [|calls: &Percentiles| calls.p50, |calls: &Percentiles| calls.p95] {
+            let after_us = of(&suggested.call_latency_us).ceil() as u64;
+            let report = timeout(Some(after_us));
+            for (at, predicted) in [&report.failing_fast_us, &report.retried_us].into_iter().enumerate() {
+                let retries_us = if at == 0 { Vec::new() } else { calls.clone() };
+                let given_up = callers.iter().map(|(caller, operation)| GiveUp {
+                    endpoint: format!("{caller}:{operation}"),
+                    after_us,
+                    retries_us: retries_us.clone(),
+                });
+                let given_up = GenerateOptions { timeouts: given_up.collect(), ..options.clone() };
+                let really = what_if(&mut pool(&given_up), Changes::default()).before_us;
+                effective[at] += usize::from((really.mean / report.latency_us.mean - 1.0).abs() > 0.001);
+                for (predicted, actual) in quantiles(predicted).into_iter().zip(quantiles(&really)) {
+                    worst[at] = worst[at].max((predicted / actual - 1.0).abs());
+                    checked[at] += 1;
+                }
+            }
+        }
+    }
+    println!("of {checked:?} quantiles the worst are off by {worst:?}; {effective:?} change the mean");
+    assert_eq!(checked, [30, 30]);
+    assert!(worst[0] < 0.01 && worst[1] < 0.05, "{worst:?}");
+    assert!(effective.iter().all(|&effective| effective >= 5), "{effective:?}");
 }
 
 #[test]

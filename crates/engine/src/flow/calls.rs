@@ -1,7 +1,9 @@
-//! Latencies of single calls before and after a change, by endpoint.
+//! Calls of an endpoint or into a service, and their latencies before and after a change, by endpoint.
 
+use super::CallTarget;
 use crate::flame::{pack_sorted, unpack_sorted};
-use pathlight_trace::{Endpoint, TraceSet};
+use crate::verdict::ServiceCalls;
+use pathlight_trace::{Endpoint, EndpointId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -11,8 +13,8 @@ pub enum CallsOf {
     /// Nobody's.
     #[default]
     Nobody,
-    /// The calls of one endpoint.
-    Endpoint(Endpoint),
+    /// Those of one target.
+    Target(CallTarget),
     /// The calls of all endpoints.
     All,
 }
@@ -28,6 +30,17 @@ pub struct CallTimes {
 }
 
 impl CallTimes {
+    /// Returns all of these together.
+    pub(super) fn joined(parts: impl IntoIterator<Item = CallTimes>) -> CallTimes {
+        let mut all = CallTimes::default();
+        for mut part in parts {
+            all.before_us.append(&mut part.before_us);
+            all.after_us.append(&mut part.after_us);
+        }
+        all.sort();
+        all
+    }
+
     fn each(&mut self, change: impl Fn(Vec<u64>) -> Vec<u64>) {
         for list in [&mut self.before_us, &mut self.after_us] {
             *list = change(std::mem::take(list));
@@ -71,33 +84,70 @@ impl PackedCalls {
     }
 }
 
+/// Finds the calls of a target in one set.
+pub(super) enum CallSpans {
+    /// Spans of an endpoint, if the set has it.
+    Endpoint(Option<EndpointId>),
+    /// Calls into a service.
+    Service(ServiceCalls),
+}
+
+impl CallSpans {
+    /// Returns the calls of a target in this set.
+    pub fn new(set: &TraceSet, of: &CallTarget) -> CallSpans {
+        match of {
+            CallTarget::Endpoint(Endpoint { service, operation }) => {
+                CallSpans::Endpoint(set.find_endpoint(service, operation))
+            }
+            CallTarget::Service(service) => CallSpans::Service(ServiceCalls::new(set, service)),
+        }
+    }
+
+    /// Returns whether a span is one of them.
+    pub fn has(&self, set: &TraceSet, tree: &Tree, span: u32) -> bool {
+        match self {
+            CallSpans::Endpoint(endpoint) => *endpoint == Some(set.endpoint(tree.row(span))),
+            CallSpans::Service(calls) => calls.has(set, tree, span),
+        }
+    }
+}
+
 /// Collects the calls of one set.
 pub(super) struct CallList {
-    /// By endpoint of the set; `None` for those nobody asks about.
-    by_endpoint: Vec<Option<CallTimes>>,
-    is_empty: bool,
+    wanted: WantedCalls,
+    by_endpoint: Vec<CallTimes>,
+}
+
+enum WantedCalls {
+    Nobody,
+    Of(CallSpans),
+    All,
 }
 
 impl CallList {
     pub fn new(set: &TraceSet, of: &CallsOf) -> CallList {
-        let is_wanted = |name: (&str, &str)| match of {
-            CallsOf::Nobody => false,
-            CallsOf::Endpoint(endpoint) => (&*endpoint.service, &*endpoint.operation) == name,
-            CallsOf::All => true,
+        let wanted = match of {
+            CallsOf::Nobody => WantedCalls::Nobody,
+            CallsOf::Target(target) => WantedCalls::Of(CallSpans::new(set, target)),
+            CallsOf::All => WantedCalls::All,
         };
-        let by_endpoint: Vec<Option<CallTimes>> =
-            set.endpoints().map(|name| is_wanted(name).then(CallTimes::default)).collect();
-        CallList { is_empty: by_endpoint.iter().all(Option::is_none), by_endpoint }
+        CallList { wanted, by_endpoint: vec![CallTimes::default(); set.endpoints().len()] }
     }
 
     /// Returns whether no call is asked about.
     pub fn is_empty(&self) -> bool {
-        self.is_empty
+        matches!(self.wanted, WantedCalls::Nobody | WantedCalls::Of(CallSpans::Endpoint(None)))
     }
 
-    /// Adds a call of an endpoint.
-    pub fn add(&mut self, endpoint: u32, before_us: u64, after_us: u64) {
-        if let Some(times) = &mut self.by_endpoint[endpoint as usize] {
+    /// Adds a call, if it is asked about: its latency before and after.
+    pub fn add(&mut self, set: &TraceSet, tree: &Tree, span: u32, [before_us, after_us]: [u64; 2]) {
+        let is_wanted = match &self.wanted {
+            WantedCalls::Nobody => false,
+            WantedCalls::Of(calls) => calls.has(set, tree, span),
+            WantedCalls::All => true,
+        };
+        if is_wanted {
+            let times = &mut self.by_endpoint[set.endpoint(tree.row(span)).0 as usize];
             times.before_us.push(before_us);
             times.after_us.push(after_us);
         }
@@ -105,12 +155,12 @@ impl CallList {
 
     /// Finishes the run; returns its accumulator.
     pub fn finish(self, set: &TraceSet) -> PackedCalls {
-        let found = set.endpoints().zip(self.by_endpoint).filter_map(|((service, operation), times)| {
-            let mut times = times.filter(|times| !times.before_us.is_empty())?;
+        let found = set.endpoints().zip(self.by_endpoint).filter(|(_, times)| !times.before_us.is_empty());
+        let packed = found.map(|((service, operation), mut times)| {
             times.sort();
             times.each(pack_sorted);
-            Some((Endpoint::new(service, operation), times))
+            (Endpoint::new(service, operation), times)
         });
-        PackedCalls(found.collect())
+        PackedCalls(packed.collect())
     }
 }

@@ -104,13 +104,20 @@ pub struct Parallel {
     pub second: NodeName,
 }
 
-/// Callers give up waiting for calls of an endpoint.
+/// A target of calls.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CallTarget {
+    /// An endpoint.
+    Endpoint(Endpoint),
+    /// A service, whoever calls it and whichever of its endpoints answers.
+    Service(String),
+}
+
+/// Callers give up waiting for calls.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CallTimeout {
-    /// Service name.
-    pub service: String,
-    /// Operation name.
-    pub operation: String,
+    /// The target of the calls.
+    pub of: CallTarget,
     /// After so many microseconds.
     pub after_us: u64,
     /// Durations of a second call, in microseconds: each of these in as many calls. Without any there is none.
@@ -140,7 +147,7 @@ pub struct Changes {
     pub latencies: Vec<LatencyChange>,
     /// Edges taken out.
     pub parallel: Vec<Parallel>,
-    /// Timeouts, one for an endpoint.
+    /// Timeouts, one for a target; a call of two targets is given up after the shorter one.
     pub timeouts: Vec<CallTimeout>,
     /// Subjects: parts of services at all endpoints.
     pub subjects: Vec<SubjectChange>,

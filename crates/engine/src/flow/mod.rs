@@ -29,7 +29,9 @@ mod whatif;
 
 pub use aggregate::{PairCounts, WHOLE_PPM};
 pub use calls::{CallTimes, CallsOf};
-pub use changes::{CallTimeout, ChangeOf, Changes, LatencyChange, Parallel, SubjectChange, SubjectTime};
+pub use changes::{
+    CallTarget, CallTimeout, ChangeOf, Changes, LatencyChange, Parallel, SubjectChange, SubjectTime,
+};
 pub use graph::{FlowGraph, LearnedEdge, Relation, SyncNode};
 pub use levels::{Level, MendedLatency};
 pub use nodes::{Callee, CalleeNodes, Callees, MAX_NODES, NodeIndex, NodeName, NodeTable};

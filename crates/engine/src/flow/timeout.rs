@@ -1,21 +1,21 @@
 //! The effect of a timeout of calls: what it would cut, and what the requests would take then (`docs/definitions/execution-flow.md` section 4).
 
-use super::{CallTimeout, CallTimes, WhatIfReport};
+use super::{CallTarget, CallTimeout, CallTimes, WhatIfReport};
 use pathlight_base::statistics::Percentiles;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
-/// Effect of a timeout of an endpoint's calls on the requests.
+/// Effect of a timeout of calls on the requests: those of an endpoint, or all into a service.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeoutReport {
     /// Service name.
     pub service: String,
-    /// Operation name.
-    pub operation: String,
+    /// Operation name; `null` if the timeout is of all calls into the service.
+    pub operation: Option<String>,
     /// Selected requests.
     pub requests: u64,
-    /// Calls of the endpoint in them, but those that nothing waits for; a request is a call of its root endpoint.
+    /// Such calls in them, but those that nothing waits for; a request is a call of its root endpoint.
     pub calls: u64,
     /// Latencies of the calls, in microseconds.
     pub call_latency_us: Percentiles,
@@ -49,7 +49,7 @@ impl TimeoutReport {
 
     /// Starts from the requests as they are and the calls, sorted; the timeout is `None` if the suggested one is looked at.
     pub fn new(
-        endpoint: Endpoint,
+        of: CallTarget,
         timeout_us: Option<u64>,
         before: &WhatIfReport,
         calls: &CallTimes,
@@ -63,9 +63,13 @@ impl TimeoutReport {
         let middles = (0..TimeoutReport::RETRY_LEVELS).filter_map(|level| {
             sorted.get((2 * level + 1) * sorted.len() / (2 * TimeoutReport::RETRY_LEVELS))
         });
+        let (service, operation) = match of {
+            CallTarget::Endpoint(Endpoint { service, operation }) => (service, Some(operation)),
+            CallTarget::Service(service) => (service, None),
+        };
         TimeoutReport {
-            service: endpoint.service,
-            operation: endpoint.operation,
+            service,
+            operation,
             requests: before.requests,
             calls: sorted.len() as u64,
             call_latency_us: Percentiles::of_sorted(sorted),
@@ -81,11 +85,18 @@ impl TimeoutReport {
         }
     }
 
+    /// Returns the target of the calls.
+    pub fn target(&self) -> CallTarget {
+        match &self.operation {
+            Some(operation) => CallTarget::Endpoint(Endpoint::new(&self.service, operation)),
+            None => CallTarget::Service(self.service.clone()),
+        }
+    }
+
     /// Returns the timeout as a change: failing fast, or retried once.
     pub fn change(&self, is_retried: bool) -> CallTimeout {
         CallTimeout {
-            service: self.service.clone(),
-            operation: self.operation.clone(),
+            of: self.target(),
             after_us: self.timeout_us,
             retry_us: if is_retried { self.retry_levels_us.clone() } else { Vec::new() },
         }
@@ -98,7 +109,8 @@ mod tests {
 
     fn report(before_us: Vec<u64>, timeout_us: Option<u64>) -> TimeoutReport {
         let calls = CallTimes { after_us: before_us.clone(), before_us };
-        TimeoutReport::new(Endpoint::new("s", "o"), timeout_us, &WhatIfReport::default(), &calls)
+        let of = CallTarget::Endpoint(Endpoint::new("s", "o"));
+        TimeoutReport::new(of, timeout_us, &WhatIfReport::default(), &calls)
     }
 
     #[test]
@@ -114,7 +126,7 @@ mod tests {
         assert_eq!(report(vec![7; 3_000], None).suggested_us, 7);
         assert_eq!(
             report(Vec::new(), None),
-            TimeoutReport { service: "s".into(), operation: "o".into(), ..TimeoutReport::default() }
+            TimeoutReport { service: "s".into(), operation: Some("o".into()), ..TimeoutReport::default() }
         );
     }
 

@@ -1,6 +1,6 @@
 //! What-if: some endpoints faster or slower, or two calls side by side (`docs/definitions/execution-flow.md` section 4).
 
-use super::calls::{CallList, PackedCalls};
+use super::calls::{CallList, CallSpans, PackedCalls};
 use super::changes::scaled_us;
 use super::prepare::{Evaluator, Prepared, Preparer};
 use super::{
@@ -236,8 +236,10 @@ pub struct WhatIfRun {
     requests: WhichRequests,
     /// By endpoint of the set: changes in order.
     changes: Vec<Vec<(ChangeOf, i64, i64)>>,
-    /// By endpoint of the set; empty without any.
-    timeouts: Vec<Option<CallTimeout>>,
+    /// Shorter ones first.
+    timeouts: Vec<(CallSpans, CallTimeout)>,
+    /// By span, its timeout; [`NO_ROW`] without one; empty if there are none.
+    timeout_of: Vec<u32>,
     subjects: Vec<SetSubject>,
     /// By span: its self time after the changes of subjects, and what they add at its end; empty without any.
     mended_us: Vec<u64>,
@@ -283,14 +285,13 @@ impl WhatIfRun {
                 by_endpoint[endpoint.0 as usize].push((change.of, change.share_ppm, change.add_us));
             }
         }
-        let mut timeouts = vec![None; if changes.timeouts.is_empty() { 0 } else { n }];
-        for timeout in &changes.timeouts {
-            if let Some(endpoint) = set.find_endpoint(&timeout.service, &timeout.operation) {
-                timeouts[endpoint.0 as usize] = Some(timeout.clone());
-            }
-        }
+        let timeouts = changes.timeouts.iter();
+        let mut timeouts: Vec<(CallSpans, CallTimeout)> =
+            timeouts.map(|timeout| (CallSpans::new(set, &timeout.of), timeout.clone())).collect();
+        timeouts.sort_by_key(|(_, timeout)| timeout.after_us);
         WhatIfRun {
             timeouts,
+            timeout_of: Vec::new(),
             subjects: changes.subjects.iter().filter_map(|change| SetSubject::of(set, change)).collect(),
             mended_us: Vec::new(),
             added_us: Vec::new(),
@@ -342,7 +343,8 @@ impl WhatIfRun {
     }
 
     fn timeout(&self, target: usize) -> Option<&CallTimeout> {
-        self.timeouts.get(self.prepared.endpoint_of[target] as usize)?.as_ref()
+        let timeout = *self.timeout_of.get(target)?;
+        self.timeouts.get(timeout as usize).map(|(_, timeout)| timeout)
     }
 
     fn before_timeout(&self, target: usize, latency_us: u64) -> u64 {
@@ -424,11 +426,11 @@ impl WhatIfRun {
     }
 
     /// Lists the calls of a request, up to span `end`, and counts those that are cut.
-    fn list_calls(&mut self, root: u32, end: u32) {
+    fn list_calls(&mut self, set: &TraceSet, tree: &Tree, root: u32, end: u32) {
         let mut cut = 0;
         for span in (root..end).filter(|span| self.prepared.is_waited_for(*span, root)) {
-            let (at, prepared) = (span as usize, &self.prepared);
-            self.calls.add(prepared.endpoint_of[at], prepared.before_us[at], self.after_us[at]);
+            let at = span as usize;
+            self.calls.add(set, tree, span, [self.prepared.before_us[at], self.after_us[at]]);
             let timeout = self.timeout(at);
             cut += u64::from(timeout.is_some_and(|of| of.cuts(self.before_timeout(at, self.inner_us[at]))));
         }
@@ -483,6 +485,7 @@ impl Visit for WhatIfRun {
         }
         if !self.timeouts.is_empty() {
             self.trace_hash = hash_text(&set.trace_id_text(tree.trace));
+            self.timeout_of.resize(tree.len(), NO_ROW);
         }
         self.stage = Stage::Prepare(tree.len() as u32);
     }
@@ -508,6 +511,10 @@ impl Visit for WhatIfRun {
                 let cost = self.preparer.add(set, tree, next - 1, &mut self.prepared);
                 if !self.subjects.is_empty() {
                     self.mend(set, tree, next - 1);
+                }
+                if !self.timeouts.is_empty() {
+                    let timeout = self.timeouts.iter().position(|(calls, _)| calls.has(set, tree, next - 1));
+                    self.timeout_of[(next - 1) as usize] = timeout.map_or(NO_ROW, |at| at as u32);
                 }
                 self.stage = Stage::Prepare(next - 1);
                 Some(cost)
@@ -537,7 +544,7 @@ impl Visit for WhatIfRun {
                     self.attribute(root, false);
                     self.attribute(root, true);
                     if !(self.calls.is_empty() && self.timeouts.is_empty()) {
-                        self.list_calls(root, tree.subtree_end[root as usize]);
+                        self.list_calls(set, tree, root, tree.subtree_end[root as usize]);
                     }
                 }
                 self.roots = roots;

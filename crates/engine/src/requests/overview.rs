@@ -176,6 +176,12 @@ pub struct SummaryFacts {
 }
 
 impl OverviewReport {
+    /// Returns the names of all services, sorted.
+    pub fn service_names(&self) -> Vec<String> {
+        let names: BTreeSet<&String> = self.endpoints.iter().map(|endpoint| &endpoint.service).collect();
+        names.into_iter().cloned().collect()
+    }
+
     /// Puts summaries in the place of traces of the set looked at.
     pub fn take_summary(&mut self, summary: &Summary, files: u64) {
         let traces_left_out = std::mem::replace(&mut self.traces, summary.traces);

@@ -31,5 +31,5 @@ pub use report::{
     Certainty, Excess, FailingService, Headline, InProportion, Lead, ServiceChange, ServiceExemplar,
     ServicePart, ServicePlace, ServicesReport, StoppedVisits, Vanished,
 };
-pub(crate) use subject::SubjectSpans;
+pub(crate) use subject::{ServiceCalls, SubjectSpans};
 pub use subject::{Subject, TimedSubject};

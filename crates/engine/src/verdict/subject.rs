@@ -95,6 +95,34 @@ impl SubjectSpans {
     }
 }
 
+/// Finds the calls into a service in one set, whoever makes them: all of a call, its answer among it, where the spans of
+/// waiting for the service are looked at without their answers.
+pub(crate) struct ServiceCalls {
+    /// By endpoint of the set, whether it is of the service.
+    is_of_service: Vec<bool>,
+}
+
+impl ServiceCalls {
+    /// Returns the calls into this service in this set.
+    pub fn new(set: &TraceSet, service: &str) -> ServiceCalls {
+        ServiceCalls { is_of_service: set.endpoints().map(|(name, _)| name == service).collect() }
+    }
+
+    /// Returns whether a span is one of them: the calling half of another service, or where there is none the span that
+    /// enters the service, as at the root of a trace.
+    pub fn has(&self, set: &TraceSet, tree: &Tree, span: u32) -> bool {
+        let is_of_service = |span: u32| self.is_of_service[set.named_endpoint(tree.row(span)).0 as usize];
+        let is_calling = |span: u32| {
+            !is_of_service(span) && answer_of_other_service(set, tree, span, &self.is_of_service).is_some()
+        };
+        if is_of_service(span) {
+            tree.parent_of(span).is_none_or(|caller| !is_of_service(caller) && !is_calling(caller))
+        } else {
+            is_calling(span)
+        }
+    }
+}
+
 /// Measures the time of some subjects on the critical path of one request after the other.
 pub struct SubjectTimes {
     overlap: Overlap,

@@ -1,6 +1,7 @@
 //! What-if: some calls or subjects faster, slower, gone, or side by side: the changes in words, and the requests before and
 //! after.
 
+use super::timeout::{selected_call, target_words};
 use crate::draw::curves::{Axis, CurvesView, Legend, NamedCurve};
 use crate::draw::{Shade, Theme};
 use crate::say::subject::subject_words;
@@ -8,8 +9,8 @@ use crate::say::tip::Numbers;
 use crate::table::{Column, csv};
 use pathlight_base::format::{DASH, change, count, duration, duration_us, printable, share};
 use pathlight_engine::flow::{
-    CallTimeout, ChangeOf, Changes, FlowNode, FlowReport, LatencyChange, NodeName, Parallel, SubjectChange,
-    SubjectTime, WhatIfReport,
+    CallTarget, CallTimeout, ChangeOf, Changes, FlowNode, FlowReport, LatencyChange, NodeName, Parallel,
+    SubjectChange, SubjectTime, WhatIfReport,
 };
 use pathlight_engine::ids::NodeId;
 use pathlight_engine::verdict::{ServicePart, Subject};
@@ -136,8 +137,8 @@ fn subject_time_words(part: ServicePart, time: &SubjectTime) -> String {
     if words.is_empty() { "as it is".to_owned() } else { words }
 }
 
-/// Returns the subjects of these services that a what-if offers: values (as [`Subject::parse`] reads them) and words, the
-/// same subject of all services together.
+/// Returns what a what-if offers to change: the selected call, which is an empty value, and the subjects of these services as
+/// [`Subject::parse`] reads them; values and words, the same subject of all services together.
 pub fn subject_options(services: &[String]) -> Vec<(String, String)> {
     let of_part = |part: ServicePart| {
         services.iter().map(move |service| {
@@ -145,7 +146,7 @@ pub fn subject_options(services: &[String]) -> Vec<(String, String)> {
             (subject.to_string(), subject_words(&subject))
         })
     };
-    of_part(ServicePart::In).chain(of_part(ServicePart::Own)).collect()
+    [selected_call()].into_iter().chain(of_part(ServicePart::In)).chain(of_part(ServicePart::Own)).collect()
 }
 
 /// Returns what is said of a change of a latency while it is made.
@@ -226,8 +227,8 @@ pub fn chips(changes: &Changes) -> Vec<(ChangeAt, String)> {
         let n = change.retry_us.len() as u128;
         let mean_us = change.retry_us.iter().map(|&us| u128::from(us)).sum::<u128>() / n.max(1);
         let retry = (n > 0).then(|| format!(", retried once ({})", duration_us(mean_us)));
-        let (operation, after) = (printable(&change.operation), duration_us(change.after_us));
-        (ChangeAt::Timeout(at), format!("{operation}: given up after {after}{}", retry.unwrap_or_default()))
+        let (calls, after) = (target_words(&change.of), duration_us(change.after_us));
+        (ChangeAt::Timeout(at), format!("{calls}: given up after {after}{}", retry.unwrap_or_default()))
     });
     let subjects = changes.subjects.iter().enumerate().map(|(at, SubjectChange { subject, time })| {
         let words = subject_time_words(subject.part, time);
@@ -236,25 +237,27 @@ pub fn chips(changes: &Changes) -> Vec<(ChangeAt, String)> {
     subjects.chain(latencies).chain(parallel).chain(timeouts).collect()
 }
 
-/// Makes one timeout of an endpoint.
+/// Makes one timeout of a target.
 pub fn set_timeout(changes: &mut Changes, timeout: CallTimeout) {
-    changes
-        .timeouts
-        .retain(|other| (&other.service, &other.operation) != (&timeout.service, &timeout.operation));
+    changes.timeouts.retain(|other| other.of != timeout.of);
     changes.timeouts.push(timeout);
 }
 
-/// Returns, for each node of a flow, whether a what-if changes it; changes of subjects are of no single node.
+/// Returns, for each node of a flow, whether a what-if changes it; changes of subjects and services are of no single node.
 pub fn changed_nodes(report: &FlowReport, changes: &Changes) -> Vec<bool> {
     let Endpoint { service, operation } = &report.parent;
     let here: Vec<&Parallel> =
         changes.parallel.iter().filter(|p| p.service == *service && p.operation == *operation).collect();
+    let is_timed_out = |node: &FlowNode, of: &CallTarget| match of {
+        CallTarget::Endpoint(of) => of.service == node.service && of.operation == node.operation,
+        CallTarget::Service(_) => false,
+    };
     let is_changed = |node: &FlowNode| {
         let is_node = |name: &NodeName| {
             (&name.service, &name.operation, name.index) == (&node.service, &node.operation, node.index)
         };
         changes.latencies.iter().any(|c| c.service == node.service && c.operation == node.operation)
-            || changes.timeouts.iter().any(|c| c.service == node.service && c.operation == node.operation)
+            || changes.timeouts.iter().any(|c| is_timed_out(node, &c.of))
             || here.iter().any(|parallel| is_node(&parallel.first) || is_node(&parallel.second))
     };
     report.nodes.iter().map(is_changed).collect()

@@ -4,9 +4,10 @@
 use crate::address::focus::{focus_name, parse_focus};
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{
-    CallTimeout, ChangeOf, Changes, LatencyChange, NodeName, Parallel, Quantile, SubjectChange, SubjectTime,
+    CallTarget, CallTimeout, ChangeOf, Changes, LatencyChange, NodeName, Parallel, Quantile, SubjectChange,
+    SubjectTime,
 };
-use pathlight_engine::verdict::Subject;
+use pathlight_engine::verdict::{ServicePart, Subject};
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
@@ -77,8 +78,8 @@ pub struct FlowChoice {
     pub changes: Changes,
     /// Target of a percentile, in microseconds.
     pub target: Option<(Quantile, u64)>,
-    /// Endpoint whose calls have a timeout, and the timeout in microseconds; without one, the one that is suggested.
-    pub timeout: Option<(Endpoint, Option<u64>)>,
+    /// Target whose calls have a timeout, and the timeout in microseconds; without one, the one that is suggested.
+    pub timeout: Option<(CallTarget, Option<u64>)>,
 }
 
 /// Ends a change of own work: links of version 1.0 have none, and are about whole calls.
@@ -99,16 +100,53 @@ enum ChangeText {
     WholeCall(String, String, i64, i64),
     /// Endpoint whose calls are given up: after how many microseconds, and what retries take if there are any.
     Timeout(String, String, Vec<u64>),
+    /// The same of all calls into a service, as [`TargetText`] has it.
+    ServiceTimeout(String, Vec<u64>),
     /// Subject, share in millionths, microseconds.
     Subject(String, i64, i64),
     /// Subject, [`USUAL`].
     Usual(String, String),
 }
 
+/// The target of calls as it is written: an endpoint, or `in:` and a service.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum TargetText {
+    Endpoint(Endpoint),
+    Into(String),
+}
+
+impl TargetText {
+    fn of(target: &CallTarget) -> TargetText {
+        match target {
+            CallTarget::Endpoint(endpoint) => TargetText::Endpoint(endpoint.clone()),
+            CallTarget::Service(service) => TargetText::Into(into_text(service)),
+        }
+    }
+
+    fn target(self) -> Option<CallTarget> {
+        match self {
+            TargetText::Endpoint(endpoint) => Some(CallTarget::Endpoint(endpoint)),
+            TargetText::Into(text) => parse_into(&text).map(CallTarget::Service),
+        }
+    }
+}
+
+/// Returns calls into a service as they are written.
+fn into_text(service: &str) -> String {
+    Subject { service: service.to_owned(), part: ServicePart::In }.to_string()
+}
+
+/// Returns the service of calls that are written so.
+fn parse_into(text: &str) -> Option<String> {
+    let subject = Subject::parse(text).filter(|subject| subject.part == ServicePart::In);
+    subject.map(|subject| subject.service)
+}
+
 impl FlowChoice {
-    /// Returns the timeout that was chosen for an endpoint, in microseconds.
-    pub fn timeout_us(&self, endpoint: Option<&Endpoint>) -> Option<u64> {
-        self.timeout.as_ref().filter(|(of, _)| Some(of) == endpoint).and_then(|(_, us)| *us)
+    /// Returns the timeout that was chosen for a target, in microseconds.
+    pub fn timeout_us(&self, target: Option<&CallTarget>) -> Option<u64> {
+        self.timeout.as_ref().filter(|(of, _)| Some(of) == target).and_then(|(_, us)| *us)
     }
 
     /// Returns how flows are learned.
@@ -149,8 +187,9 @@ impl FlowChoice {
             "whatif" => self.changes = parse_changes(value),
             "target" => self.target = parse_target(value),
             "timeout" => {
-                let timeout: Option<(Endpoint, Option<u64>)> = serde_json::from_str(value).ok();
-                self.timeout = timeout.filter(|(_, us)| *us != Some(0));
+                let timeout: Option<(TargetText, Option<u64>)> = serde_json::from_str(value).ok();
+                let timeout = timeout.filter(|(_, us)| *us != Some(0));
+                self.timeout = timeout.and_then(|(of, us)| Some((of.target()?, us)));
             }
             _ => return false,
         }
@@ -160,6 +199,8 @@ impl FlowChoice {
     /// Returns keys and values of all that differs from the defaults.
     pub(crate) fn pairs(&self) -> Vec<(&'static str, String)> {
         let path = || focus_name(&self.parents);
+        let timeout =
+            |(of, us): &(CallTarget, Option<u64>)| serde_json::to_string(&(TargetText::of(of), us)).ok();
         let all = [
             ("parents", (!self.parents.is_empty()).then(path)),
             ("panel", (self.panel != FlowPanel::default()).then(|| self.panel.key().to_owned())),
@@ -169,7 +210,7 @@ impl FlowChoice {
             ("tau", self.tau_ppm.map(tau_text)),
             ("whatif", (self.changes != Changes::default()).then(|| changes_text(&self.changes))),
             ("target", self.target.map(|(quantile, us)| format!("{}:{us}", quantile.name()))),
-            ("timeout", self.timeout.as_ref().and_then(|timeout| serde_json::to_string(timeout).ok())),
+            ("timeout", self.timeout.as_ref().and_then(timeout)),
         ];
         all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
     }
@@ -217,7 +258,10 @@ fn changes_text(changes: &Changes) -> String {
     });
     let timeouts = changes.timeouts.iter().cloned().map(|c| {
         let us = [c.after_us].into_iter().chain(c.retry_us).collect();
-        ChangeText::Timeout(c.service, c.operation, us)
+        match c.of {
+            CallTarget::Endpoint(of) => ChangeText::Timeout(of.service, of.operation, us),
+            CallTarget::Service(service) => ChangeText::ServiceTimeout(into_text(&service), us),
+        }
     });
     let subjects = changes.subjects.iter().map(|SubjectChange { subject, time }| match time {
         SubjectTime::By { share_ppm, add_us } => {
@@ -234,6 +278,11 @@ fn changes_text(changes: &Changes) -> String {
 fn parse_changes(text: &str) -> Changes {
     let mut changes = Changes::default();
     for change in serde_json::from_str::<Vec<ChangeText>>(text).unwrap_or_default() {
+        let mut timeout = |of, us: &[u64]| {
+            if let Some((&after_us, retry)) = us.split_first() {
+                changes.timeouts.push(CallTimeout { of, after_us, retry_us: retry.to_vec() });
+            }
+        };
         let mut latency = |of, service, operation, share_ppm, add_us| {
             changes.latencies.push(LatencyChange { service, operation, of, share_ppm, add_us });
         };
@@ -245,9 +294,11 @@ fn parse_changes(text: &str) -> Changes {
                 latency(ChangeOf::WholeCall, service, operation, share_ppm, add_us);
             }
             ChangeText::Timeout(service, operation, us) => {
-                if let Some((&after_us, retry)) = us.split_first() {
-                    let retry_us = retry.to_vec();
-                    changes.timeouts.push(CallTimeout { service, operation, after_us, retry_us });
+                timeout(CallTarget::Endpoint(Endpoint { service, operation }), &us);
+            }
+            ChangeText::ServiceTimeout(text, us) => {
+                if let Some(service) = parse_into(&text) {
+                    timeout(CallTarget::Service(service), &us);
                 }
             }
             ChangeText::Subject(subject, share_ppm, add_us) => {
@@ -279,7 +330,6 @@ mod tests {
     use super::*;
     use crate::address::Address;
     use crate::address::choices::Choices;
-    use pathlight_engine::verdict::ServicePart;
 
     #[test]
     fn a_what_if_survives_its_address() {
@@ -312,13 +362,16 @@ mod tests {
                     second: node("y", 0),
                 }],
                 timeouts: [vec![], vec![40_000], vec![40_000, 90_000]]
-                    .map(|retry_us| CallTimeout {
-                        service: "s".to_owned(),
-                        operation: "GET".to_owned(),
-                        after_us: 90_000,
-                        retry_us,
+                    .into_iter()
+                    .flat_map(|retry_us| {
+                        let endpoint = CallTarget::Endpoint(Endpoint::new("s", "GET"));
+                        [endpoint, CallTarget::Service("s:[".to_owned())].map(|of| CallTimeout {
+                            of,
+                            after_us: 90_000,
+                            retry_us: retry_us.clone(),
+                        })
                     })
-                    .to_vec(),
+                    .collect(),
                 subjects: [SubjectTime::By { share_ppm: -500_000, add_us: 200 }, SubjectTime::Usual]
                     .map(|time| SubjectChange {
                         subject: Subject { service: "a:b".to_owned(), part: ServicePart::In },
@@ -327,7 +380,7 @@ mod tests {
                     .to_vec(),
             },
             target: Some((Quantile::P95, 300_000)),
-            timeout: Some((Endpoint::new("a", "GET /"), Some(200_000))),
+            timeout: Some((CallTarget::Endpoint(Endpoint::new("a", "GET /")), Some(200_000))),
         };
         let choices = Choices { flow, ..Choices::default() };
         let address = Address { choices, ..Address::default() };
@@ -339,11 +392,16 @@ mod tests {
 
     #[test]
     fn a_timeout_stands_in_the_address_also_as_suggested() {
-        for (us, text) in
-            [(Some(200_000), r#"timeout=[["a","GET /"],200000]"#), (None, r#"timeout=[["a","GET /"],null]"#)]
-        {
+        let endpoint = CallTarget::Endpoint(Endpoint::new("a", "GET /"));
+        let service = CallTarget::Service("a".to_owned());
+        for (of, us, text) in [
+            (&endpoint, Some(200_000), r#"timeout=[["a","GET /"],200000]"#),
+            (&endpoint, None, r#"timeout=[["a","GET /"],null]"#),
+            (&service, Some(200_000), r#"timeout=["in:a",200000]"#),
+            (&service, None, r#"timeout=["in:a",null]"#),
+        ] {
             let mut address = Address::default();
-            address.choices.flow.timeout = Some((Endpoint::new("a", "GET /"), us));
+            address.choices.flow.timeout = Some((of.clone(), us));
             assert_eq!(Address::parse(text), address);
             assert_eq!(Address::parse(&address.to_fragment()), address);
             let escaped = [("%22", "\""), ("%20", " "), ("%5B", "["), ("%5D", "]")];
@@ -365,8 +423,11 @@ mod tests {
             "parents=[1&panel=x&learn=1&tau=2&whatif=[[1]]&target=p98:3&timeout=[[\"a\",\"b\"],0]",
         );
         assert_eq!(address, Address::default());
-        let no_subjects = Address::parse(r#"whatif=[["in:a","odd"],["a",1,2],["at:a","usual"]]"#);
-        assert_eq!(no_subjects, Address::default());
+        let no_subjects = [
+            r#"whatif=[["in:a","odd"],["a",1,2],["at:a","usual"],["own:a",[1]],["in:a",[]]]"#,
+            r#"timeout=["own:a",1]"#,
+        ];
+        assert_eq!(no_subjects.map(Address::parse), [Address::default(), Address::default()]);
     }
 
     #[test]

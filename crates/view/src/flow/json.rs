@@ -124,8 +124,8 @@ public_json! {
 }
 
 public_json! {
-    /// With `--timeout 'service:operation=200ms'`, or without a time: what a timeout of the calls of an endpoint would cut, and
-    /// what the requests would take then.
+    /// With `--timeout 'service:operation=200ms'`, `in:service=200ms`, or without a time: what a timeout of the calls of an
+    /// endpoint, or of all calls into a service, would cut, and what the requests would take then.
     Timeout<'a>(report: &'a TimeoutReport, back_test: Option<&EvaluationReport>) {
         #[serde(flatten)]
         report: &'a TimeoutReport = report,

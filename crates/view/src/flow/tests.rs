@@ -226,17 +226,19 @@ fn changes_are_made_said_and_taken_away() {
         ]
     );
     assert_eq!(flow::changes::changed_nodes(&report, &changes), [true, false, true, false]);
-    let timeout = |operation: &str, retry_us| CallTimeout {
-        service: "s".to_owned(),
-        operation: operation.to_owned(),
-        after_us: 2_000,
-        retry_us,
-    };
-    flow::changes::set_timeout(&mut changes, timeout("c", vec![]));
-    flow::changes::set_timeout(&mut changes, timeout("c", vec![300, 700]));
+    let timeout = |of: &CallTarget, retry_us| CallTimeout { of: of.clone(), after_us: 2_000, retry_us };
+    let call = CallTarget::Endpoint(Endpoint::new("s", "c"));
+    let service = CallTarget::Service("s".to_owned());
+    flow::changes::set_timeout(&mut changes, timeout(&call, vec![]));
+    flow::changes::set_timeout(&mut changes, timeout(&service, vec![]));
+    flow::changes::set_timeout(&mut changes, timeout(&call, vec![300, 700]));
     let chips = flow::changes::chips(&changes);
-    let said = "c: given up after 2.00\u{202f}ms, retried once (500\u{202f}\u{b5}s)";
-    assert_eq!(chips[2..], [(ChangeAt::Timeout(0), said.to_owned())]);
+    let said = [
+        "All calls into s: given up after 2.00\u{202f}ms",
+        "c: given up after 2.00\u{202f}ms, retried once (500\u{202f}\u{b5}s)",
+    ];
+    assert_eq!(chips[2..], [0, 1].map(|at| (ChangeAt::Timeout(at), said[at].to_owned())));
+    ChangeAt::Timeout(0).remove(&mut changes);
     ChangeAt::Timeout(0).remove(&mut changes);
     flow::changes::set_latency(&mut changes, &a, (ChangeOf::OwnWork, 0, 0));
     ChangeAt::Parallel(0).remove(&mut changes);

@@ -1,13 +1,47 @@
-//! The effect of a timeout of the calls of an endpoint, in words and numbers.
+//! The effect of a timeout of calls, in words and numbers.
 
 use crate::say::tip::Numbers;
 use crate::table::{Column, csv};
-use pathlight_base::format::{count, counted, duration, duration_us, share};
+use pathlight_base::format::{self, count, counted, duration, duration_us, printable, share};
 use pathlight_base::statistics::Percentiles;
-use pathlight_engine::flow::TimeoutReport;
+use pathlight_engine::flow::{CallTarget, TimeoutReport};
 
 /// Words of a panel as long as no call is selected.
-pub const NO_CALL: &str = "Select a call in the chart above or under Calls to give it a timeout.";
+pub const NO_CALL: &str =
+    "Select a call in the chart above or under Calls to give it a timeout, or all calls into a service.";
+
+/// Returns the choice of no service: value and words.
+pub(super) fn selected_call() -> (String, String) {
+    (String::new(), "The selected call".to_owned())
+}
+
+/// Returns what can have a timeout: the selected call, which is an empty value, and the calls into each of these services;
+/// values and words.
+pub fn options(services: &[String]) -> Vec<(String, String)> {
+    let into = services.iter().map(|service| (service.clone(), into_words(service)));
+    [selected_call()].into_iter().chain(into).collect()
+}
+
+/// Returns a name of all calls into a service.
+fn into_words(service: &str) -> String {
+    format!("All calls into {}", printable(service))
+}
+
+/// Returns a name of the calls of a target.
+pub fn calls_words(of: &CallTarget) -> String {
+    match of {
+        CallTarget::Endpoint(of) => format!("Calls of {}", format::endpoint(&of.service, &of.operation)),
+        CallTarget::Service(service) => into_words(service),
+    }
+}
+
+/// Returns a short name of the calls of a target.
+pub fn target_words(of: &CallTarget) -> String {
+    match of {
+        CallTarget::Endpoint(endpoint) => printable(&endpoint.operation),
+        CallTarget::Service(service) => into_words(service),
+    }
+}
 
 /// Heads of the columns: the latency of the requests.
 const HEADS: [&str; 3] = ["as it is", "failing fast", "retried once"];
@@ -114,6 +148,17 @@ mod tests {
         assert_eq!(suggested_words(&report), "Of so few calls 250\u{202f}ms cuts none: it is the longest.");
         report.calls = 0;
         assert_eq!(cut_words(&report), "None of 320 requests waits for such a call.");
+    }
+
+    #[test]
+    fn calls_are_named_by_their_target() {
+        let service = CallTarget::Service("cart".to_owned());
+        let endpoint = CallTarget::Endpoint(pathlight_trace::Endpoint::new("cart", "GET /"));
+        assert_eq!([&service, &endpoint].map(target_words), ["All calls into cart", "GET /"]);
+        assert_eq!([&service, &endpoint].map(calls_words), ["All calls into cart", "Calls of GET / @ cart"]);
+        let offered = options(&["a".to_owned(), "cart".to_owned()]);
+        assert_eq!(offered[0], (String::new(), "The selected call".to_owned()));
+        assert_eq!(offered[2], ("cart".to_owned(), "All calls into cart".to_owned()));
     }
 
     #[test]

@@ -4,14 +4,13 @@ use super::model;
 use super::what_if::what_if;
 use crate::EngineError;
 use crate::flow::paper::FlowSettings;
-use crate::flow::{CallsOf, Changes, TimeoutReport};
+use crate::flow::{CallTarget, CallTimes, CallsOf, Changes, TimeoutReport};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::workers::Workers;
-use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
-/// Reports what a timeout of the calls of an endpoint cuts, and what the selected requests take if such calls fail fast or are
+/// Reports what a timeout of calls cuts, and what the selected requests take if such calls fail fast or are
 /// made once more: learned and computed as by a what-if.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeout {
@@ -19,8 +18,8 @@ pub struct Timeout {
     pub selection: Selection,
     /// Settings by which flows are learned.
     pub settings: FlowSettings,
-    /// Endpoint whose calls get the timeout.
-    pub endpoint: Endpoint,
+    /// Target whose calls get the timeout.
+    pub of: CallTarget,
     /// The timeout in microseconds; `None`: the one that cuts 0.1 % of the calls.
     pub timeout_us: Option<u64>,
 }
@@ -29,12 +28,12 @@ impl Query for Timeout {
     type Report = TimeoutReport;
 
     async fn run(self, workers: Workers) -> Result<TimeoutReport, EngineError> {
-        let Timeout { selection, settings, endpoint, timeout_us } = self;
+        let Timeout { selection, settings, of, timeout_us } = self;
         let model = model(&workers, &selection, settings).await?;
-        let of = CallsOf::Endpoint(endpoint.clone());
-        let mut before = what_if(&workers, &selection, model.clone(), Changes::default(), of).await?;
-        let calls = before.take_calls().remove(&endpoint).unwrap_or_default();
-        let mut report = TimeoutReport::new(endpoint, timeout_us, &before.finish(), &calls);
+        let calls = CallsOf::Target(of.clone());
+        let mut before = what_if(&workers, &selection, model.clone(), Changes::default(), calls).await?;
+        let calls = CallTimes::joined(before.take_calls().into_values());
+        let mut report = TimeoutReport::new(of, timeout_us, &before.finish(), &calls);
         if report.calls == 0 {
             return Ok(report);
         }
