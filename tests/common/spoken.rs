@@ -136,8 +136,14 @@ fn messages() -> Vec<Vec<u8>> {
         queries::Proposals { selection: selection(), of: SplitOf::Latency }.to_message(),
         queries::Requests { selection: selection(), limit: 5 }.to_message(),
         queries::Span { trace_id: id(), span: SpanKey::Index(0), group: 0 }.to_message(),
-        queries::Target { selection: selection(), settings, quantile: Quantile::P95, target_us: 1 }
-            .to_message(),
+        queries::Target {
+            selection: selection(),
+            baseline: None,
+            settings,
+            quantile: Quantile::P95,
+            target_us: 1,
+        }
+        .to_message(),
         queries::Timeout {
             selection: selection(),
             settings,

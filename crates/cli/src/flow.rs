@@ -41,10 +41,10 @@ pub struct Args {
     /// Change the own work of an endpoint (its self time): SERVICE:OPERATION=-50%, =+20%, =+500us, =-2ms; or of all
     /// endpoints of a service (own:SERVICE=-50%), or what all calls into it or out of it wait (in:SERVICE, out:SERVICE);
     /// =usual stands for what these usually take; may be repeated
-    #[arg(long, value_name = "CHANGE", value_parser = parse::change, conflicts_with = "savings")]
+    #[arg(long, value_name = "CHANGE", value_parser = parse::change, conflicts_with = "savings", group = "asks_usual")]
     what_if: Vec<WhatIfChange>,
     /// Files or folders that say what is usual: before, or normal; without them the faster half of each request type does
-    #[arg(long, num_args = 1.., value_name = "FILE", requires = "what_if")]
+    #[arg(long, num_args = 1.., value_name = "FILE", requires = "asks_usual")]
     baseline: Vec<PathBuf>,
     /// Change the whole calls of an endpoint, with all they wait for: SERVICE:OPERATION=-50%, =gone; may be repeated
     #[arg(long, value_name = "CHANGE", value_parser = parse::change, conflicts_with = "savings")]
@@ -55,9 +55,9 @@ pub struct Args {
     /// Rank what every endpoint would save if its own work were 10 %, 50 %, 100 % faster
     #[arg(long)]
     savings: bool,
-    /// Find how much faster the own work of single endpoints, of two and of three has to be so that a percentile of the
-    /// latency comes down to a time: p99=300ms
-    #[arg(long, value_name = "PERCENTILE=TIME", value_parser = parse::target,
+    /// Find how much faster the own work of single endpoints, of two and of three has to be, or how much less time parts of
+    /// services have to take, so that a percentile of the latency comes down to a time: p99=300ms
+    #[arg(long, value_name = "PERCENTILE=TIME", value_parser = parse::target, group = "asks_usual",
           conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent"])]
     target: Option<(Quantile, u64)>,
     /// Say which requests a timeout of the calls of an endpoint would cut, and what the latency would be if such calls fail
@@ -103,7 +103,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         }
     } else if let Some((quantile, target_us)) = args.target {
         let test = back_test(&mut pool, &selection, settings, min_children)?;
-        let report = pool.run(queries::Target { selection, settings, quantile, target_us })?;
+        let report = pool.run(queries::Target { selection, baseline, settings, quantile, target_us })?;
         if common.json {
             json::flow_target(&report, Some(&test))? + "\n"
         } else {
@@ -323,7 +323,7 @@ fn target_text(report: &Rc<TargetReport>, test: &EvaluationReport, rows: usize) 
     if report.is_reached() {
         return out;
     }
-    let is_listed = |line: &TargetLine| line.at() < rows || line.at() >= report.single.len();
+    let is_listed = |line: &TargetLine| line.at() < rows || !line.is_single();
     let ways = target::table().filled(TargetLine::of(report).into_iter().filter(is_listed).collect());
     let table = TextTable::of(&ways, 2, usize::MAX);
     let _ = writeln!(out, "\n{table}{}", more(report.single.len(), rows, "single endpoint"));

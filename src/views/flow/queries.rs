@@ -25,16 +25,18 @@ pub fn want(page: Page, address: &Address) {
     }
     let min_children = choice.least_children();
     let panel = panel(page);
+    let baseline = address.compares_sets().then(|| address.side(ComparedSide::A));
     match panel {
         FlowPanel::Calls => {}
         FlowPanel::WhatIf => {
-            let baseline = address.compares_sets().then(|| address.side(ComparedSide::A));
             let changes = choice.changes.clone();
             queries.what_if.want(page, queries::WhatIf { selection, baseline, settings, changes });
         }
         FlowPanel::Target => {
             if let Some((quantile, target_us)) = choice.target {
-                queries.target.want(page, queries::Target { selection, settings, quantile, target_us });
+                queries
+                    .target
+                    .want(page, queries::Target { selection, baseline, settings, quantile, target_us });
             }
         }
         FlowPanel::Timeout => {

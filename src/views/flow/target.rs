@@ -72,14 +72,14 @@ impl TargetPanel {
         let table = CompanionTable::sorted_alone(flow::target::table())
             .on_select(move |line| {
                 select.set(Some(line.at()));
-                if let Some(endpoint) = line.first() {
-                    page.set_focus(Focus::Endpoint(endpoint.clone()));
-                }
+                // A part of a service is no call, and one in focus would be chosen in its place.
+                let call = line.first().map(|endpoint| Focus::Endpoint(endpoint.clone()));
+                page.set_focus(call.unwrap_or_default());
             })
             .on_open(move |line| attempt(page, line));
         let which = chosen.clone();
         let attempt = button("Try it in What if")
-            .attr("title", "Enter, or double-click the row: the whole request with these endpoints faster")
+            .attr("title", "Enter, or double-click the row: the whole request with this faster")
             .test("target-try")
             .on_click(keep, move || {
                 let at = which.get();

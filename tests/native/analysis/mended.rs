@@ -3,8 +3,8 @@
 use crate::common::{generated, generated_as, set_of, span, stage};
 use pathlight::base::statistics::Percentiles;
 use pathlight::engine::flow::paper::FlowSettings;
-use pathlight::engine::flow::{Changes, MendedLatency, SubjectChange, SubjectTime, WhatIfReport};
-use pathlight::engine::queries::{Findings, LateFindingsQuery, Mended, WhatIf};
+use pathlight::engine::flow::{Changes, MendedLatency, Quantile, SubjectChange, SubjectTime, WhatIfReport};
+use pathlight::engine::queries::{Findings, LateFindingsQuery, Mended, Target, WhatIf};
 use pathlight::engine::requests::{PercentileRange, Selection};
 use pathlight::engine::run::native::NativePool;
 use pathlight::engine::verdict::ServicePart::{self, In, Out, Own};
@@ -280,6 +280,51 @@ fn a_part_of_a_service_that_takes_less_or_more_is_predicted_as_it_is_made() {
     }
     println!("worst of 216 percentiles: {worst:.2} %; {moved} moved by the change");
     assert!(worst < 0.5 && moved >= 200, "{worst} {moved}");
+}
+
+#[test]
+fn what_a_target_asks_of_parts_of_services_reaches_it_in_regenerated_traces() {
+    let (mut worst, mut off, mut checked) = (0f64, 0f64, 0);
+    for (service, part) in
+        [("auth", In), ("user-profile", In), ("pricing", In), ("auth", Own), ("catalog", Own)]
+    {
+        for (seed, quantile) in (1..).zip(Quantile::ALL) {
+            let healthy = options(seed);
+            let options = Fault::Delay(1.0).of(&healthy, (service, part));
+            let reference = generated_as(&GenerateOptions { seed: seed + 100, ..healthy.clone() }, 1);
+            let mut before = NativePool::of(vec![generated(&options), reference]).unwrap();
+            let mut target = |target_us| {
+                let (selection, settings) = (of_group(0), FlowSettings::default());
+                let query = Target { selection, baseline: Some(of_group(1)), settings, quantile, target_us };
+                let report = before.run(query).unwrap();
+                let order = report.parts.windows(2).all(|two| two[0].at_best_us <= two[1].at_best_us);
+                assert!(order && report.parts.iter().all(|part| part.at_best_us < report.before_us));
+                let found = report.parts.iter().find(|of| (&*of.service, of.part) == (service, part));
+                (report.before_us, found.unwrap_or_else(|| panic!("{service} {part:?}: {report:?}")).clone())
+            };
+            let (before_us, gone) = target(1);
+            assert_eq!(gone.less_percent, None);
+            let target_us = ((before_us + gone.at_best_us) / 2.0).ceil();
+            let (_, asked) = target(target_us as u64);
+            let percent = asked.less_percent.unwrap();
+            let latency_us = |options: &GenerateOptions| {
+                quantile
+                    .of(&what_if(&mut NativePool::of(vec![generated(options)]).unwrap(), None, &[]).before_us)
+            };
+            let really = latency_us(&Fault::OwnWork(-(percent as i32)).of(&options, (service, part)));
+            // A whole percentage: not above the target, and not by more than a percent of what is saved below it.
+            let least = target_us - (before_us - gone.at_best_us) / f64::from(percent);
+            worst = worst.max(really / target_us - 1.0).max(least / really - 1.0);
+            off = off.max((asked.usual_us / latency_us(&healthy) - 1.0).abs());
+            checked += 1;
+        }
+    }
+    println!(
+        "{checked} parts, at worst {:.2} % from the target; as usual {:.2} % off",
+        100.0 * worst,
+        100.0 * off
+    );
+    assert!(worst < 0.02 && off < 0.05, "{worst} {off}");
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub use report::{
 };
 pub use savings::{EndpointSaving, FASTER_PERCENT, SavedAt, Saving, SavingsPart, SavingsReport, SavingsRun};
 pub use summed::{MOST_NODES, NoFlow, REPEATS};
-pub use target::{CallBudget, Quantile, TargetReport, TargetWay};
+pub use target::{AnyWay, CallBudget, Quantile, TargetPart, TargetReport, TargetWay};
 pub use timeout::TimeoutReport;
 pub use walk::{CalleeCounter, FlowWalk, Invocations, Observe, Visit, Within};
 pub use whatif::{ShareChange, WhatIfLatencies, WhatIfReport, WhatIfRun, WhichRequests};

@@ -1,6 +1,9 @@
 //! Changes that bring a percentile of the latency down to a target: the inverse of a what-if.
 
-use super::{CallTimes, ChangeOf, Changes, EndpointSaving, LatencyChange, SavingsReport};
+use super::{
+    CallTimes, ChangeOf, Changes, EndpointSaving, LatencyChange, SavingsReport, SubjectChange, SubjectTime,
+};
+use crate::verdict::{ServicePart, Subject};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Percentiles, percentile};
 use pathlight_trace::Endpoint;
@@ -76,6 +79,80 @@ pub struct TargetWay {
     pub at_best_us: f64,
 }
 
+/// A part of a service that takes less time, at all of its endpoints.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TargetPart {
+    /// Name of the service.
+    pub service: String,
+    /// Its own work, or all calls into it: what these take outside its spans.
+    pub part: ServicePart,
+    /// The least whole percentage by which it has to take less time to reach the target; `null` if even 100 does not.
+    pub less_percent: Option<u32>,
+    /// The percentile if it took no time, in microseconds.
+    pub at_best_us: f64,
+    /// The percentile if it took what is usual, in microseconds: in the baseline, or without one in the faster half of each
+    /// request type.
+    pub usual_us: f64,
+}
+
+impl TargetPart {
+    /// Returns the subject.
+    pub fn subject(&self) -> Subject {
+        Subject { service: self.service.clone(), part: self.part }
+    }
+
+    /// Returns the change with which it takes so many percent less.
+    pub fn changes(&self, percent: u32) -> Changes {
+        self.changed(SubjectTime::By { share_ppm: -10_000 * i64::from(percent), add_us: 0 })
+    }
+
+    /// Returns the change with which it takes what is usual.
+    pub fn usual(&self) -> Changes {
+        self.changed(SubjectTime::Usual)
+    }
+
+    fn changed(&self, time: SubjectTime) -> Changes {
+        let subjects = vec![SubjectChange { subject: self.subject(), time }];
+        Changes { subjects, ..Changes::default() }
+    }
+}
+
+/// A way to a target: endpoints together, or a part of a service.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum AnyWay<'a> {
+    /// Endpoints.
+    Endpoints(&'a TargetWay),
+    /// A part of a service.
+    Part(&'a TargetPart),
+}
+
+impl AnyWay<'_> {
+    /// Returns the least whole percentage that reaches the target; `None` if even 100 does not.
+    pub fn percent(self) -> Option<u32> {
+        match self {
+            AnyWay::Endpoints(way) => way.faster_percent,
+            AnyWay::Part(part) => part.less_percent,
+        }
+    }
+
+    /// Returns the percentile if it took no time, in microseconds.
+    pub fn at_best_us(self) -> f64 {
+        match self {
+            AnyWay::Endpoints(way) => way.at_best_us,
+            AnyWay::Part(part) => part.at_best_us,
+        }
+    }
+
+    /// Returns the change that makes it so many percent faster.
+    pub fn changes(self, percent: u32) -> Changes {
+        match self {
+            AnyWay::Endpoints(way) => way.changes(percent),
+            AnyWay::Part(part) => part.changes(percent),
+        }
+    }
+}
+
 /// Time that the calls of an endpoint may take at the percentile once the target is reached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -103,11 +180,6 @@ impl TargetWay {
             add_us: 0,
         });
         Changes { latencies: latencies.collect(), ..Changes::default() }
-    }
-
-    /// Returns whether it reaches a target if the own work takes no time.
-    pub fn reaches(&self, target_us: u64) -> bool {
-        self.at_best_us <= target_us as f64
     }
 
     /// Returns whether it is of the same endpoints, in any order.
@@ -142,7 +214,11 @@ pub struct TargetReport {
     /// The best two and the best three endpoints that were found, together; none that is no better than fewer. They need not be
     /// among `single`: of two calls side by side each alone may change nothing.
     pub together: Vec<TargetWay>,
-    /// Time that each call may take then, by the first of `single` and `together` that reaches the target: the greatest
+    /// Parts of services, at all endpoints of a service at once, the greatest effect first (ties by name): of the parts that
+    /// take most time on the critical paths those that bring the percentile down. Own work of a service with one endpoint is
+    /// in `single`.
+    pub parts: Vec<TargetPart>,
+    /// Time that each call may take then, by the first of `single`, `together` and `parts` that reaches the target: the greatest
     /// loss first (ties by name); empty if nothing reaches it.
     pub budgets: Vec<CallBudget>,
 }
@@ -168,8 +244,11 @@ impl TargetReport {
         };
         let mut single: Vec<TargetWay> = endpoints.into_iter().map(way).collect();
         let is_reached = before_us <= target_us as f64;
-        let reaching =
-            if is_reached { 0 } else { single.iter().filter(|way| way.reaches(target_us)).count() };
+        let reaching = if is_reached {
+            0
+        } else {
+            single.iter().filter(|way| way.at_best_us <= target_us as f64).count()
+        };
         single.truncate(reaching.max(TargetReport::LISTED));
         TargetReport {
             requests: savings.requests,
@@ -179,23 +258,25 @@ impl TargetReport {
             reaching: reaching as u64,
             single,
             together: Vec::new(),
+            parts: Vec::new(),
             budgets: Vec::new(),
         }
     }
 
-    /// Returns the single endpoints, then the two and the three.
-    pub fn ways(&self) -> impl Iterator<Item = &TargetWay> {
-        self.single.iter().chain(&self.together)
+    /// Returns the single endpoints, then the two and the three, then the parts of services.
+    pub fn ways(&self) -> impl Iterator<Item = AnyWay<'_>> {
+        let endpoints = self.single.iter().chain(&self.together).map(AnyWay::Endpoints);
+        endpoints.chain(self.parts.iter().map(AnyWay::Part))
     }
 
     /// Returns the first way that reaches the target, to which the budgets belong.
-    pub fn reaching_way(&self) -> Option<&TargetWay> {
-        self.ways().find(|way| way.faster_percent.is_some())
+    pub fn reaching_way(&self) -> Option<AnyWay<'_>> {
+        self.ways().find(|way| way.percent().is_some())
     }
 
-    /// Returns the way that leaves the least, were its own work gone.
-    pub fn best_way(&self) -> Option<&TargetWay> {
-        self.ways().min_by(|a, b| a.at_best_us.total_cmp(&b.at_best_us))
+    /// Returns the way that leaves the least, were it gone.
+    pub fn best_way(&self) -> Option<AnyWay<'_>> {
+        self.ways().min_by(|a, b| a.at_best_us().total_cmp(&b.at_best_us()))
     }
 
     /// Takes the budgets from the latencies of single calls before and after the change.

@@ -28,6 +28,8 @@ pub enum Certainty {
 
 /// What of a service takes the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum ServicePart {
     /// The work of the service itself.
     Own,

@@ -114,7 +114,8 @@ public_json! {
 }
 
 public_json! {
-    /// With `--target p99=300ms` (also p50, p95): how much faster the own work of endpoints has to be for it.
+    /// With `--target p99=300ms` (also p50, p95): how much faster the own work of endpoints has to be for it, or how much less
+    /// time parts of services have to take. What is usual is that in the files of `--baseline`.
     Target<'a>(report: &'a TargetReport, back_test: Option<&EvaluationReport>) {
         #[serde(flatten)]
         report: &'a TargetReport = report,

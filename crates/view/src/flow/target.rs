@@ -1,9 +1,10 @@
 //! Changes that bring a percentile of the latency down to a target: the time that a person writes, the sentence, the table of
 //! ways and what each call may then take.
 
+use crate::say::subject::{subject_phrase, subject_words};
 use crate::table::{Column, Number, Table};
 use pathlight_base::format::{self, DASH, THIN, counted, duration, duration_us, printable, share};
-use pathlight_engine::flow::{CallBudget, Changes, Quantile, TargetReport, TargetWay};
+use pathlight_engine::flow::{AnyWay, CallBudget, Changes, Quantile, TargetPart, TargetReport};
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
@@ -59,7 +60,8 @@ pub fn no_target_words(quantile: Quantile, now_us: Option<f64>) -> String {
     let now = now_us.map_or_else(String::new, |us| format!(" (now {})", duration(us)));
     format!(
         "Enter the {name}{now} that requests should have, to see which endpoints have to be faster for it, and by how much: \
-         their own work, which is their self time and not what they call."
+         their own work, which is their self time and not what they call. And which parts of services: own work, or waiting \
+         for a service."
     )
 }
 
@@ -83,27 +85,45 @@ pub fn sentence(report: &TargetReport) -> String {
         return format!("{head}; {} alone could bring it to {target}.", counted(report.reaching, "endpoint"));
     }
     let together = report.together.iter().find(|way| way.faster_percent.is_some());
-    match (together, report.best_way()) {
-        (Some(way), _) => {
-            let count = if way.endpoints.len() == 2 { "two" } else { "three" };
-            format!(
-                "{head}; no endpoint alone could bring it to {target}, but the best {count} together could."
-            )
+    let together = together.map(|way| {
+        let count = if way.endpoints.len() == 2 { "two" } else { "three" };
+        format!("the best {count} together")
+    });
+    let part = report.parts.iter().filter_map(|part| Some((part.less_percent?, part)));
+    // The first of equal ones.
+    let part = part.min_by_key(|(percent, _)| *percent);
+    let part = part.map(|(percent, part)| {
+        (subject_phrase(&part.subject()), format!("if it took {percent}{THIN}% less time"))
+    });
+    let could = match (together, part) {
+        (Some(together), Some((part, if_so))) => {
+            Some(format!("{together} could, and so could {part}, {if_so}"))
         }
-        (None, Some(most)) => format!(
+        (Some(together), None) => Some(format!("{together} could")),
+        (None, Some((part, if_so))) => Some(format!("{part} could, {if_so}")),
+        (None, None) => None,
+    };
+    if let Some(could) = could {
+        return format!("{head}; no endpoint alone could bring it to {target}, but {could}.");
+    }
+    match report.best_way() {
+        Some(most) => format!(
             "{head}, and nothing that was tried brings it to {target}: {} would leave {}.",
             gone_words(most),
-            duration(most.at_best_us)
+            duration(most.at_best_us())
         ),
-        (None, None) => format!("{head}, and no endpoint's own work decides over it."),
+        None => format!("{head}, and no endpoint's own work decides over it."),
     }
 }
 
-fn gone_words(way: &TargetWay) -> &'static str {
-    match way.endpoints.len() {
-        1 => "even the best endpoint without any own work",
-        2 => "even the best two without any own work",
-        _ => "even the best three without any own work",
+fn gone_words(way: AnyWay<'_>) -> String {
+    match way {
+        AnyWay::Endpoints(way) => match way.endpoints.len() {
+            1 => "even the best endpoint without any own work".to_owned(),
+            2 => "even the best two without any own work".to_owned(),
+            _ => "even the best three without any own work".to_owned(),
+        },
+        AnyWay::Part(part) => format!("even no time of {}", subject_phrase(&part.subject())),
     }
 }
 
@@ -112,8 +132,8 @@ pub fn why_empty(report: &TargetReport) -> &'static str {
     if report.is_reached() { "Nothing to do." } else { "No endpoint's own work decides over it." }
 }
 
-fn faster_words(way: &TargetWay) -> String {
-    way.faster_percent.map_or_else(|| DASH.to_owned(), |percent| format!("{percent}{THIN}%"))
+fn faster_words(way: AnyWay<'_>) -> String {
+    way.percent().map_or_else(|| DASH.to_owned(), |percent| format!("{percent}{THIN}%"))
 }
 
 /// One way to a target, of a report.
@@ -123,7 +143,7 @@ pub struct TargetLine {
 }
 
 impl TargetLine {
-    /// Returns the ways of a report: single endpoints, then the best two and three.
+    /// Returns the ways of a report: single endpoints, then the best two and three, then parts of services.
     pub fn of(report: &Rc<TargetReport>) -> Vec<TargetLine> {
         (0..report.ways().count()).map(|at| TargetLine { at, report: report.clone() }).collect()
     }
@@ -133,31 +153,53 @@ impl TargetLine {
         self.at
     }
 
-    /// Returns the endpoint that it begins with.
+    /// Returns the endpoint that it begins with; `None` for a part of a service.
     pub fn first(&self) -> Option<&Endpoint> {
-        self.way()?.endpoints.first()
+        match self.way()? {
+            AnyWay::Endpoints(way) => way.endpoints.first(),
+            AnyWay::Part(_) => None,
+        }
+    }
+
+    /// Returns whether it is a single endpoint.
+    pub fn is_single(&self) -> bool {
+        self.at < self.report.single.len()
     }
 
     /// Returns what it changes, for a what-if. What does not reach the target takes no time at all.
     pub fn changes(&self) -> Changes {
-        self.way().map(|way| way.changes(way.faster_percent.unwrap_or(100))).unwrap_or_default()
+        self.way().map(|way| way.changes(way.percent().unwrap_or(100))).unwrap_or_default()
     }
 
-    fn way(&self) -> Option<&TargetWay> {
+    fn way(&self) -> Option<AnyWay<'_>> {
         self.report.ways().nth(self.at)
     }
 
-    /// Returns a single endpoint, or several in words.
+    fn part(&self) -> Option<&TargetPart> {
+        match self.way()? {
+            AnyWay::Endpoints(_) => None,
+            AnyWay::Part(part) => Some(part),
+        }
+    }
+
+    fn endpoints(&self) -> &[Endpoint] {
+        match self.way() {
+            Some(AnyWay::Endpoints(way)) => &way.endpoints,
+            _ => &[],
+        }
+    }
+
+    /// Returns a single endpoint, or several or a part of a service in words.
     fn name(&self) -> (Option<(&str, &str)>, String) {
-        let endpoints = self.way().map(|way| way.endpoints.as_slice()).unwrap_or_default();
-        match endpoints {
-            [Endpoint { service, operation }] => (Some((service, operation)), String::new()),
-            several => (None, joined(several)),
+        match (self.endpoints(), self.part()) {
+            ([Endpoint { service, operation }], _) => (Some((service, operation)), String::new()),
+            (_, Some(part)) => (None, subject_words(&part.subject())),
+            (several, None) => (None, joined(several)),
         }
     }
 
     fn at_best_us(&self) -> f64 {
-        self.way().map_or(f64::NAN, |way| way.at_best_us)
+        self.way().map_or(f64::NAN, AnyWay::at_best_us)
     }
 
     /// Returns the share of what is to be saved that it can save.
@@ -167,7 +209,7 @@ impl TargetLine {
     }
 
     fn percent(&self) -> Number {
-        self.way().and_then(|way| way.faster_percent).map_or(Number::None, Number::from)
+        self.way().and_then(AnyWay::percent).map_or(Number::None, Number::from)
     }
 }
 
@@ -185,27 +227,41 @@ pub fn table() -> Table<TargetLine> {
     let columns = vec![
         Column::call(
             "Endpoints",
-            "What becomes faster: the own work (self time) of an endpoint, or of the best two or three, all by the same share",
+            "What becomes faster: the own work (self time) of an endpoint, or of the best two or three, all by the same share; or \
+             a part of a service, at all of its endpoints",
             TargetLine::name,
         )
         .by(|a, b| a.at.cmp(&b.at))
         .csv_as(&["endpoints", "count"], |line| {
-            let endpoints = line.way().map(|way| way.endpoints.as_slice()).unwrap_or_default();
+            if let Some(part) = line.part() {
+                return vec![part.subject().to_string(), String::new()];
+            }
+            let endpoints = line.endpoints();
             let names = endpoints.iter().map(|of| format::endpoint(&of.service, &of.operation));
             vec![names.collect::<Vec<_>>().join(" and "), endpoints.len().to_string()]
         }),
         Column::said(
             "faster",
             "Faster by",
-            "The least share by which their own work has to be faster; a dash if even taking no time is not enough",
+            "The least share by which their own work has to be faster, or the part has to take less time; a dash if even taking \
+             no time is not enough",
             TargetLine::percent,
             |line| line.way().map(faster_words).unwrap_or_default(),
         )
         .csv(&["faster_percent"]),
-        Column::duration("best", "At best", "The percentile if their own work took no time", |line: &TargetLine| {
+        Column::duration("best", "At best", "The percentile if their own work, or the part, took no time", |line: &TargetLine| {
             line.at_best_us().into()
         })
         .csv(&["at_best_us"]),
+        Column::duration(
+            "usual",
+            "As usual",
+            "The percentile if a part of a service took what it takes in set A; of one set, in the faster half of each request \
+             type",
+            |line: &TargetLine| line.part().map_or(Number::None, |part| part.usual_us.into()),
+        )
+        .csv(&["usual_us"])
+        .low(1),
         Column::share(
             "share",
             "Of the gap",
@@ -216,11 +272,11 @@ pub fn table() -> Table<TargetLine> {
         .low(2),
     ];
     Table::new("target-table", "Ways to the target", ("", false), columns).with_attributes(|line| {
-        let names =
-            line.way().map(|way| way.endpoints.iter().map(|of| format!("{}:{}", of.service, of.operation)));
+        let names = line.endpoints().iter().map(|of| format!("{}:{}", of.service, of.operation));
+        let part = line.part().map(|part| part.subject().to_string());
         vec![
             ("data-test", "target-way".to_owned()),
-            ("data-endpoints", names.into_iter().flatten().collect::<Vec<_>>().join(" and ")),
+            ("data-endpoints", names.chain(part).collect::<Vec<_>>().join(" and ")),
             ("data-value", line.percent().digits()),
             ("data-best", Number::from(line.at_best_us()).digits()),
         ]
@@ -230,12 +286,12 @@ pub fn table() -> Table<TargetLine> {
 /// Returns with which way calls have the listed budgets; empty if there is none.
 pub fn budget_title(report: &TargetReport) -> String {
     let Some(way) = report.reaching_way() else { return String::new() };
-    format!(
-        "Budget of a call at {}, with {} {} faster",
-        report.quantile.name(),
-        joined(&way.endpoints),
-        faster_words(way)
-    )
+    let by = faster_words(way);
+    let with = match way {
+        AnyWay::Endpoints(way) => format!("{} {by} faster", joined(&way.endpoints)),
+        AnyWay::Part(part) => format!("{by} less of {}", subject_phrase(&part.subject())),
+    };
+    format!("Budget of a call at {}, with {with}", report.quantile.name())
 }
 
 /// Returns what calls may take that take more now, and what they take now; then how many may stay as they are.
@@ -263,7 +319,12 @@ mod tests {
     use super::*;
     use crate::flow::changes::LISTED;
     use crate::table::{CellText, Rows as _};
-    use pathlight_engine::flow::ChangeOf;
+    use pathlight_engine::flow::{ChangeOf, SubjectChange, SubjectTime, TargetWay};
+    use pathlight_engine::verdict::{ServicePart, Subject};
+
+    fn part(service: &str, part: ServicePart, less_percent: Option<u32>, at_best_us: f64) -> TargetPart {
+        TargetPart { service: service.to_owned(), part, less_percent, at_best_us, usual_us: 330_000.0 }
+    }
 
     fn way(operations: &[&str], faster_percent: Option<u32>, at_best_us: f64) -> TargetWay {
         let endpoints = operations.iter().map(|operation| Endpoint::new("s", *operation)).collect();
@@ -284,6 +345,10 @@ mod tests {
             reaching: 1,
             single: vec![way(&["a"], Some(38), 212_000.0), way(&["b"], None, 384_000.0)],
             together: vec![way(&["a", "b"], Some(33), 184_000.0), way(&["a", "b", "c"], Some(32), 180_000.0)],
+            parts: vec![
+                part("pay", ServicePart::In, Some(44), 280_000.0),
+                part("s", ServicePart::Own, None, 310_000.0),
+            ],
             budgets: vec![budget("a", 400_000.0, 290_000.0), budget("b", 9.0, 9.0), budget("c", 8.0, 8.0)],
         }
     }
@@ -327,11 +392,18 @@ mod tests {
         (report.reaching, report.single[0].faster_percent) = (0, None);
         assert_eq!(
             sentence(&report),
-            format!("{head}; no endpoint alone could bring it to {target}, but the best two together could.")
+            format!(
+                "{head}; no endpoint alone could bring it to {target}, but the best two together could, and so could waiting \
+                 for pay, if it took 44\u{202f}% less time."
+            )
         );
         report.together[0].faster_percent = None;
+        report.parts[0].less_percent = None;
         assert!(sentence(&report).ends_with("but the best three together could."));
         report.together[1].faster_percent = None;
+        report.parts[1].less_percent = Some(7);
+        assert!(sentence(&report).ends_with("but the own work of s could, if it took 7\u{202f}% less time."));
+        report.parts[1].less_percent = None;
         assert_eq!(
             sentence(&report),
             format!(
@@ -339,7 +411,9 @@ mod tests {
                  leave 180\u{202f}ms."
             )
         );
-        (report.single, report.together) = (Vec::new(), Vec::new());
+        report.parts[0].at_best_us = 5.0;
+        assert!(sentence(&report).contains(": even no time of waiting for pay would leave 5\u{202f}"));
+        (report.single, report.together, report.parts) = (Vec::new(), Vec::new(), Vec::new());
         assert_eq!(sentence(&report), format!("{head}, and no endpoint's own work decides over it."));
         assert_eq!(why_empty(&report), "No endpoint's own work decides over it.");
         report.target_us = 412_000;
@@ -354,22 +428,30 @@ mod tests {
         let report = Rc::new(report());
         let mut table = table();
         table.set_rows(TargetLine::of(&report));
-        assert_eq!(table.order(None, None), [0, 1, 2, 3]);
+        assert_eq!(table.order(None, None), [0, 1, 2, 3, 4, 5]);
         assert_eq!(table.cell(0, 0), CellText::Call(Some(Endpoint::new("s", "a")), String::new()));
         assert_eq!(table.cell(0, 3), CellText::Call(None, "a, b and c".to_owned()));
         assert_eq!(table.cell(1, 0), CellText::Number("38\u{202f}%".to_owned(), "38".to_owned()));
         assert_eq!(table.cell(1, 1), CellText::Text(DASH.to_owned()));
-        assert_eq!(table.cell(3, 1), CellText::Bar(0.25, "25.0\u{202f}%".to_owned()));
-        assert_eq!(table.cell(3, 0), CellText::Bar(1.0, "100.0\u{202f}%".to_owned()));
+        assert_eq!(table.cell(4, 1), CellText::Bar(0.25, "25.0\u{202f}%".to_owned()));
+        assert_eq!(table.cell(4, 0), CellText::Bar(1.0, "100.0\u{202f}%".to_owned()));
         assert_eq!(
-            table.csv().lines().collect::<Vec<_>>()[..4],
+            table.csv().lines().collect::<Vec<_>>(),
             [
-                "endpoints,count,faster_percent,at_best_us",
-                "a @ s,1,38,212000",
-                "b @ s,1,,384000",
-                "a @ s and b @ s,2,33,184000"
+                "endpoints,count,faster_percent,at_best_us,usual_us",
+                "a @ s,1,38,212000,",
+                "b @ s,1,,384000,",
+                "a @ s and b @ s,2,33,184000,",
+                "a @ s and b @ s and c @ s,3,32,180000,",
+                "in:pay,,44,280000,330000",
+                "own:s,,,310000,330000"
             ]
         );
+        assert_eq!(table.cell(0, 4), CellText::Call(None, "Waiting for pay".to_owned()));
+        let subject = Subject { service: "pay".to_owned(), part: ServicePart::In };
+        let time = SubjectTime::By { share_ppm: -440_000, add_us: 0 };
+        assert_eq!(table.rows()[4].changes().subjects, [SubjectChange { subject, time }]);
+        assert!(table.rows()[4].first().is_none() && !table.rows()[2].is_single());
         let changes = |at: usize| -> Vec<(String, ChangeOf, i64)> {
             let changes = table.rows()[at].changes();
             changes.latencies.into_iter().map(|c| (c.operation, c.of, c.share_ppm)).collect()
@@ -390,9 +472,14 @@ mod tests {
         assert_eq!(others, "2 more endpoints may take as long as now.");
         report.single[0].faster_percent = None;
         assert_eq!(budget_title(&report), "Budget of a call at p99, with a and b 33\u{202f}% faster");
+        report.together.clear();
+        assert_eq!(
+            budget_title(&report),
+            "Budget of a call at p99, with 44\u{202f}% less of waiting for pay"
+        );
         report.budgets.pop();
         assert_eq!(budgets(&report, LISTED).1, "1 more endpoint may take as long as now.");
-        (report.together, report.budgets) = (Vec::new(), Vec::new());
+        (report.parts, report.budgets) = (Vec::new(), Vec::new());
         assert_eq!(
             (budget_title(&report), budgets(&report, LISTED)),
             (String::new(), (Vec::new(), String::new()))

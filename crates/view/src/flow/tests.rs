@@ -14,8 +14,9 @@ use crate::table::{CellText, Rows as _};
 use pathlight_base::statistics::{LogHistogram, Percentiles};
 use pathlight_engine::flow::paper::METHOD_NAMES;
 use pathlight_engine::flow::{
-    CallTimeout, ChangeOf, Changes, EndpointSaving, ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode,
-    FlowParent, FlowReport, MethodErrors, SavedAt, Saving, SavingsReport, ShareChange, WhatIfReport,
+    CallTarget, CallTimeout, ChangeOf, Changes, EndpointSaving, ErrorQuantiles, EvaluationReport, FlowEdge,
+    FlowNode, FlowParent, FlowReport, MethodErrors, SavedAt, Saving, SavingsReport, ShareChange,
+    WhatIfReport,
 };
 use pathlight_engine::ids::NodeId;
 use pathlight_engine::requests::RootEndpoint;

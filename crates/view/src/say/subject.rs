@@ -14,6 +14,16 @@ pub fn subject_words(Subject { service, part }: &Subject) -> String {
     }
 }
 
+/// Returns the name of a subject within a sentence, such as `waiting for payment`.
+pub(crate) fn subject_phrase(Subject { service, part }: &Subject) -> String {
+    let service = printable(service);
+    match part {
+        ServicePart::Own => format!("the own work of {service}"),
+        ServicePart::In => format!("waiting for {service}"),
+        ServicePart::Out => format!("calls out of {service}"),
+    }
+}
+
 /// Begins a sentence about the time that a part of a service takes.
 pub(crate) fn takes(out: Sentence, service: &str, part: ServicePart) -> Sentence {
     match part {
