@@ -11,7 +11,9 @@ use crate::findings::query::FindingsPass;
 use crate::findings::tags_query::{PairsPass, TagsPass, TypeLatenciesPass};
 use crate::flame::histograms_query::HistogramsPass;
 use crate::flame::query::{ContextsPass, ExemplarsPass};
-use crate::heatmap::query::{CellsPass, ColumnKeysPass, TiedColumnsPass};
+use crate::heatmap::query::{
+    CellsPass, ColumnKeysPass, ServiceCellsPass, ServiceRowsPass, ServiceTiesPass, TiedColumnsPass,
+};
 use crate::queues::links::HeldPass;
 use crate::queues::query::{ElsewherePass, QueuesPass};
 use crate::requests::overview::OverviewPass;
@@ -79,6 +81,9 @@ list!(REQUEST_PASSES: StartRequestPass, read_request_pass, RequestPassNumber, [
     QueuesPass,
     RequestTimesPass,
     SearchPass,
+    ServiceCellsPass,
+    ServiceRowsPass,
+    ServiceTiesPass,
     ServicesPass,
     SlowestPass,
     SplitPass,

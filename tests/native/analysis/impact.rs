@@ -4,6 +4,7 @@ use crate::common::random::{any_traces, sets_of};
 use crate::common::{Span, generated, set_of, span};
 use pathlight::engine::endpoints::ImpactReport;
 use pathlight::engine::flame::{HistogramsReport, Quantity};
+use pathlight::engine::heatmap::{ColumnOrder, WAITING};
 use pathlight::engine::ids::ReportEndpoint;
 use pathlight::engine::queries;
 use pathlight::engine::requests::{RootEndpoint, Selection};
@@ -210,4 +211,58 @@ fn the_largest_subject_of_a_trace_is_that_of_the_services_of_its_request() {
         assert_eq!((u128::from(time_us), subject), times.remove(0));
     }
     assert!(parts.len() > 1, "{parts:?}");
+}
+
+#[test]
+fn the_heat_map_by_service_divides_latency_as_endpoints_by_service_do() {
+    for (seed, columns, order) in [
+        (8, 7, ColumnOrder::Latency),
+        (9, 1000, ColumnOrder::Start),
+        (10, 13, ColumnOrder::Row(Endpoint::new("auth", WAITING))),
+    ] {
+        let options = GenerateOptions { traces: 60, seed, ..GenerateOptions::default() };
+        let place =
+            Generator::new(&options).unwrap().places().into_iter().find(|of| of.name.contains("->auth:"));
+        let inject = Inject { place: place.unwrap().name, extra_us: 200_000, share: 0.5 };
+        let mut pool =
+            NativePool::of(vec![generated(&GenerateOptions { injects: vec![inject], ..options })]).unwrap();
+        let selection = Selection { by_service: true, ..Selection::default() };
+        let impact = pool.run(queries::Impact { selection: selection.clone() }).unwrap();
+        let map = pool.run(queries::Heatmap { selection, columns, order: order.clone() }).unwrap();
+        let of_row = |name: &Endpoint| {
+            let at = map.rows.endpoints.binary_search(name).ok();
+            at.map_or(0, |at| map.rows.rows[at].exclusive_us.sum)
+        };
+        let mut waiting = 0;
+        for row in &impact.rows {
+            let (own_us, waiting_us) = row.service_us.unwrap();
+            let service = impact.name(row.endpoint).0;
+            let times = ["", WAITING].map(|operation| of_row(&Endpoint::new(service, operation)));
+            assert_eq!(times, [own_us, waiting_us], "{service}");
+            waiting += waiting_us;
+        }
+        assert!(waiting > 0 && map.rows.rows.len() > impact.rows.len());
+        let sum: u128 = map.rows.rows.iter().map(|row| row.exclusive_us.sum).sum();
+        assert_eq!(sum, map.rows.facts.latency_sum_us);
+        let mut by_row = vec![0; map.rows.rows.len()];
+        let mut ordered = Vec::new();
+        for column in 0..map.column_requests.len() {
+            let mut of_column = 0;
+            let mut key = 0;
+            for cell in map.cells(column) {
+                by_row[map.cell_row[cell] as usize] += map.cell_us[cell];
+                of_column += map.cell_us[cell];
+                let is_key = |name: &Endpoint| order == ColumnOrder::Row(name.clone());
+                if is_key(&map.rows.endpoints[map.cell_row[cell] as usize]) {
+                    key += map.cell_us[cell];
+                }
+            }
+            assert_eq!(of_column, map.column_latency_us[column]);
+            ordered.push(key / u128::from(map.column_requests[column]));
+        }
+        let sums: Vec<u128> = map.rows.rows.iter().map(|row| row.exclusive_us.sum).collect();
+        assert_eq!(by_row, sums);
+        assert!(ordered.is_sorted(), "{ordered:?}");
+        assert_eq!(ordered.last() > Some(&0), matches!(order, ColumnOrder::Row(_)));
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::cases::{Case, case};
 use crate::common::random::{any_reading, any_traces, sets_of, shuffled};
-use pathlight::engine::heatmap::ColumnOrder;
+use pathlight::engine::heatmap::{ColumnOrder, WAITING};
 use pathlight::engine::queries;
 use pathlight::engine::requests::{Filter, PercentileRange, RootEndpoint, Selection};
 use pathlight::engine::run::native::NativePool;
@@ -18,6 +18,10 @@ fn cases(reading: Reading) -> Vec<Case> {
     let filtered = Selection { filters: vec![Filter::HasError], ..endpoint("b") };
     let of_row = ColumnOrder::Row(Endpoint::new("c", "c"));
     let columns = |columns, order| queries::Heatmap { selection: roots.clone(), columns, order };
+    let by_service = |columns, order| {
+        let selection = Selection { by_service: true, ..roots.clone() };
+        queries::Heatmap { selection, columns, order }
+    };
     let split = |of, key: &str| queries::Split { selection: roots.clone(), of, key: key.to_owned() };
     vec![
         case(queries::Compare { a: roots.clone(), b: Selection { group: 1, ..roots.clone() } }),
@@ -46,6 +50,8 @@ fn cases(reading: Reading) -> Vec<Case> {
         case(columns(1000, ColumnOrder::Start)),
         case(columns(4, of_row.clone())),
         case(queries::Heatmap { selection: endpoint("a").with_range(tail), columns: 2, order: of_row }),
+        case(by_service(1000, ColumnOrder::Start)),
+        case(by_service(3, ColumnOrder::Row(Endpoint::new("c", WAITING)))),
     ]
 }
 

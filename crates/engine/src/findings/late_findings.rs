@@ -67,6 +67,8 @@ pub struct Saved {
     pub interval: Option<Interval>,
     /// Requests that would be faster.
     pub requests: u64,
+    /// Most of its spans are calls that another service answers.
+    pub is_waiting: bool,
 }
 
 /// What takes longer to find out.
@@ -108,6 +110,7 @@ impl LateFindings {
             },
             interval: row.saved_us.faster_50.mean_interval,
             requests: row.affected,
+            is_waiting: 2 * row.waiting_spans > row.spans,
         });
         self.savings = saved.collect();
     }
@@ -210,11 +213,13 @@ impl FindingsReport {
             }
         }
         let latency = &report.facts.latency_us;
-        let of_mean = late.savings.first().filter(|s| s.halved.mean_us >= WORTH_MEAN * latency.mean);
+        // What a call waits for a service is said of that service.
+        let own: Vec<&Saved> = late.savings.iter().filter(|saved| !saved.is_waiting).collect();
+        let of_mean = own.first().filter(|s| s.halved.mean_us >= WORTH_MEAN * latency.mean);
         let most = |best: &'_ Saved, next: &'_ Saved| next.halved.p99_us > best.halved.p99_us;
-        let of_p99 = late.savings.iter().reduce(|best, next| if most(best, next) { next } else { best });
+        let of_p99 = own.iter().copied().reduce(|best, next| if most(best, next) { next } else { best });
         let of_p99 = of_p99.filter(|saved| saved.halved.p99_us >= WORTH_P99 * latency.p99);
-        let mut reported: Vec<&Saved> = of_mean.into_iter().chain(of_p99).collect();
+        let mut reported: Vec<&Saved> = of_mean.copied().into_iter().chain(of_p99).collect();
         reported.dedup();
         for saved in reported {
             let place = FindingPlace::Endpoint(saved.endpoint.clone());

@@ -4,6 +4,7 @@ use super::changes::scaled_us;
 use super::prepare::{Evaluator, Prepared, Preparer, Stretches};
 use super::{FlowModel, Visit, WhichRequests};
 use crate::flame::{pack_sorted, unpack_sorted};
+use crate::verdict::answer_of_other_service;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Interval, Moments, Percentiles};
 use pathlight_trace::{Endpoint, NO_ROW, Overlap, TraceRow, TraceSet, Tree};
@@ -26,6 +27,7 @@ struct Changed {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct EndpointChanges {
     spans: u64,
+    waiting_spans: u64,
     requests: u64,
     levels: [Changed; 3],
 }
@@ -83,6 +85,8 @@ pub struct EndpointSaving {
     pub operation: String,
     /// Its spans in the requests, but those that nothing waits for.
     pub spans: u64,
+    /// Those of them that are calls which another service answers: their own work is waiting for it.
+    pub waiting_spans: u64,
     /// Requests that have such a span.
     pub requests: u64,
     /// Requests that become faster if its own work takes no time.
@@ -119,6 +123,7 @@ impl SavingsPart {
             for (name, changes) in part.by_endpoint {
                 let into = sum.by_endpoint.entry(name).or_default();
                 into.spans += changes.spans;
+                into.waiting_spans += changes.waiting_spans;
                 into.requests += changes.requests;
                 for (level, changed) in into.levels.iter_mut().zip(changes.levels) {
                     merge_sorted(&mut level.before_us, changed.before_us);
@@ -141,9 +146,17 @@ impl SavingsPart {
                 let (before, after) = (unpack_sorted(changed.before_us), unpack_sorted(changed.after_us));
                 saving((&sorted, &latency_us), (&before, &after), changed.saved)
             });
-            let (spans, requests) = (changes.spans, changes.requests);
+            let (spans, waiting_spans, requests) = (changes.spans, changes.waiting_spans, changes.requests);
             let saved_us = SavedAt { faster_10, faster_50, faster_100 };
-            endpoints.push(EndpointSaving { service, operation, spans, requests, affected, saved_us });
+            endpoints.push(EndpointSaving {
+                service,
+                operation,
+                spans,
+                waiting_spans,
+                requests,
+                affected,
+                saved_us,
+            });
         }
         // Stable: equal ones stay by name.
         endpoints.compact_sort_by(|a, b| {
@@ -204,6 +217,7 @@ enum Stage {
 #[derive(Clone, Default)]
 struct Found {
     spans: u64,
+    waiting_spans: u64,
     requests: u64,
     /// Latencies (before, after) at each level of speed-up, in microseconds.
     levels: [Vec<(u64, u64)>; 3],
@@ -238,6 +252,8 @@ pub struct SavingsRun {
     cost: usize,
     /// One per endpoint of the set.
     found: Vec<Found>,
+    /// Service of every endpoint of the set.
+    service_of: Vec<String>,
 }
 
 impl SavingsRun {
@@ -268,6 +284,7 @@ impl SavingsRun {
             latencies: Vec::new(),
             cost: 0,
             found: vec![Found::default(); set.endpoints().len()],
+            service_of: set.endpoints().map(|(service, _)| service.to_owned()).collect(),
         }
     }
 
@@ -290,7 +307,8 @@ impl SavingsRun {
                         saved,
                     }
                 });
-                let changes = EndpointChanges { spans: found.spans, requests: found.requests, levels };
+                let Found { spans, waiting_spans, requests, .. } = found;
+                let changes = EndpointChanges { spans, waiting_spans, requests, levels };
                 by_endpoint.insert(Endpoint::new(service, operation), changes);
             }
         }
@@ -306,7 +324,10 @@ impl SavingsRun {
             for span in root..tree.subtree_end[root as usize] {
                 // Only what somebody waits for can save anything.
                 if self.prepared.is_waited_for(span, root) {
-                    self.spans.push((set.endpoint(tree.row(span)).0, root, span));
+                    let endpoint = set.endpoint(tree.row(span)).0;
+                    self.spans.push((endpoint, root, span));
+                    let is_waiting = answer_of_other_service(set, tree, span, &self.service_of).is_some();
+                    self.found[endpoint as usize].waiting_spans += u64::from(is_waiting);
                 }
             }
         }

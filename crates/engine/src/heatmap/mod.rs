@@ -2,7 +2,9 @@
 
 mod observe;
 pub(crate) mod query;
+mod subjects;
 
 pub use observe::{
     ColumnEdge, ColumnOrder, Columns, HeatPart, HeatmapReport, sorted_column_keys, tied_column_keys,
 };
+pub use subjects::WAITING;

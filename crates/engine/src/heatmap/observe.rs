@@ -6,7 +6,7 @@
 
 use crate::endpoints::EndpointsReport;
 use crate::flame::{Collapser, PathTable};
-use crate::requests::RequestRef;
+use crate::requests::{RequestEntry, RequestRef};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::{Endpoint, EndpointId, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ impl HeatmapReport {
 }
 
 /// Sort key of a request: what columns are ordered by, then latency. Equal keys are ordered by id.
-type ColumnKey = (u64, u64);
+pub(super) type ColumnKey = (u64, u64);
 
 /// A border between columns: the first request of a column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +93,23 @@ fn keys(set: &TraceSet, table: &PathTable, requests: &[u32], order: &ColumnOrder
             (first, request.latency_us)
         })
         .collect()
+}
+
+/// Returns the column of a request with this key.
+pub(super) fn column_of(
+    set: &TraceSet,
+    table: &PathTable,
+    edges: &[ColumnEdge],
+    request: u32,
+    key: ColumnKey,
+) -> usize {
+    edges.partition_point(|edge| match (edge.key.cmp(&key), &edge.ids) {
+        (Ordering::Equal, Some((trace, span))) => {
+            let request = &table.requests[request as usize];
+            (trace, span) <= (&set.trace_id_text(request.trace), &set.span_id_text(request.row))
+        }
+        (order, _) => order != Ordering::Greater,
+    })
 }
 
 /// Returns the sort keys of some requests, sorted. Partial of the first pass.
@@ -171,26 +188,46 @@ impl Columns {
 /// The cells of a worker's requests: an accumulator.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HeatPart {
-    endpoints: Vec<Endpoint>,
-    columns: Vec<ColumnPart>,
+    pub(super) endpoints: Vec<Endpoint>,
+    pub(super) columns: Vec<ColumnPart>,
     /// The cells, column after column.
-    cells: Vec<Cell>,
+    pub(super) cells: Vec<Cell>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct ColumnPart {
+pub(super) struct ColumnPart {
     requests: u32,
     latency_us: u128,
     start_us: u64,
-    example: RequestRef,
-    cells_end: u32,
+    pub example: RequestRef,
+    pub cells_end: u32,
+}
+
+impl ColumnPart {
+    /// Counts a request, not what it spends its time on.
+    pub fn add(&mut self, request: &RequestEntry) {
+        self.start_us =
+            if self.requests == 0 { request.start_us } else { self.start_us.min(request.start_us) };
+        self.requests += 1;
+        self.latency_us += u128::from(request.latency_us);
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Cell {
+pub(super) struct Cell {
     row: u32,
     us: u128,
     ppm: u64,
+}
+
+impl Cell {
+    /// Adds the time of a request in a row.
+    pub fn add(&mut self, row: u32, us: u64, latency_us: u64) {
+        self.row = row;
+        self.us += u128::from(us);
+        let share = u128::from(us) * 1_000_000;
+        self.ppm += share.checked_div(u128::from(latency_us)).unwrap_or(0) as u64;
+    }
 }
 
 /// Sums cells of one column by row.
@@ -235,17 +272,8 @@ impl HeatPart {
         edges: &[ColumnEdge],
     ) -> HeatPart {
         let keys = keys(set, table, requests, order);
-        let column_of = |r: u32, key: ColumnKey| {
-            edges.partition_point(|edge| match (edge.key.cmp(&key), &edge.ids) {
-                (Ordering::Equal, Some((trace, span))) => {
-                    let request = &table.requests[r as usize];
-                    (trace, span) <= (&set.trace_id_text(request.trace), &set.span_id_text(request.row))
-                }
-                (order, _) => order != Ordering::Greater,
-            })
-        };
-        let mut chosen: Vec<(u32, u32)> =
-            requests.iter().zip(keys).map(|(&r, key)| (column_of(r, key) as u32, r)).collect();
+        let column = |(&r, key): (&u32, ColumnKey)| (column_of(set, table, edges, r, key) as u32, r);
+        let mut chosen: Vec<(u32, u32)> = requests.iter().zip(keys).map(column).collect();
         chosen.compact_sort();
         let mut out = HeatPart {
             endpoints: set.endpoints().map(|(s, o)| Endpoint::new(s, o)).collect(),
@@ -261,12 +289,9 @@ impl HeatPart {
             }
             let mut slowest = same[0].1;
             let column = &mut out.columns[number];
-            column.start_us = u64::MAX;
             for &(_, r) in same {
                 let request = &table.requests[r as usize];
-                column.requests += 1;
-                column.latency_us += u128::from(request.latency_us);
-                column.start_us = column.start_us.min(request.start_us);
+                column.add(request);
                 let best = table.requests[slowest as usize].latency_us;
                 if request.latency_us.cmp(&best).then_with(|| table.compare_ids(set, slowest, r))
                     == Ordering::Greater
@@ -274,9 +299,9 @@ impl HeatPart {
                     slowest = r;
                 }
                 for entry in collapser.collapse(table, r) {
-                    let share = u128::from(entry.exclusive_us) * 1_000_000;
-                    let ppm = share.checked_div(u128::from(request.latency_us)).unwrap_or(0) as u64;
-                    sums.add(Cell { row: entry.endpoint.0, us: entry.exclusive_us.into(), ppm });
+                    let mut cell = Cell::default();
+                    cell.add(entry.endpoint.0, entry.exclusive_us, request.latency_us);
+                    sums.add(cell);
                 }
             }
             column.example = RequestRef::of(set, &table.requests[slowest as usize]);

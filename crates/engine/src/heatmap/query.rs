@@ -3,6 +3,7 @@
 use crate::EngineError;
 use crate::endpoints::EndpointPart;
 use crate::endpoints::query::EndpointsPass;
+use crate::heatmap::subjects::{CellsObserver, RowsObserver, ServiceRows, TiesObserver};
 use crate::heatmap::{
     ColumnEdge, ColumnOrder, Columns, HeatPart, HeatmapReport, sorted_column_keys, tied_column_keys,
 };
@@ -13,7 +14,7 @@ use crate::run::workers::Workers;
 use futures_util::future::try_join;
 use serde::{Deserialize, Serialize};
 
-/// Reports endpoints against requests.
+/// Reports endpoints against requests; by service, own work of services and waiting for them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heatmap {
     /// The selected requests.
@@ -30,6 +31,20 @@ impl Query for Heatmap {
     async fn run(self, workers: Workers) -> Result<HeatmapReport, EngineError> {
         let Heatmap { selection, columns, order } = self;
         let (requests, facts) = workers.cut(&selection).await?;
+        if selection.by_service {
+            let parts = requests.partials(ServiceRowsPass { order: order.clone() }).await?;
+            let keys = parts.iter().map(|part: &ServiceRows| part.keys.clone()).collect::<Vec<_>>().concat();
+            let rows = ServiceRows::finish(parts, selection.range, facts);
+            let columns = Columns::new(keys, columns);
+            let tied = columns.tied();
+            let ties: Vec<Vec<_>> = match tied.is_empty() {
+                true => Vec::new(),
+                false => requests.partials(ServiceTiesPass { order: order.clone(), tied }).await?,
+            };
+            let edges = columns.edges(ties.concat());
+            let pass = ServiceCellsPass { order: order.clone(), edges };
+            return Ok(HeatPart::finish(&requests.partials(pass).await?, rows, order));
+        }
         let keys = requests.partials(ColumnKeysPass { order: order.clone() });
         let (rows, keys) = try_join(requests.partials(EndpointsPass), keys).await?;
         let rows = EndpointPart::finish(rows, selection.range, facts);
@@ -92,5 +107,52 @@ impl RequestPass for CellsPass {
         over.sweep(move |rows| {
             HeatPart::observe(rows.set, rows.table, rows.requests, &self.order, &self.edges)
         })
+    }
+}
+
+/// Rows of services, and sorted keys of the requests in an order of columns.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ServiceRowsPass {
+    pub order: ColumnOrder,
+}
+
+impl RequestPass for ServiceRowsPass {
+    type Part = ServiceRows;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        let observer = RowsObserver::new(over.set, over.settings.overlap, self.order);
+        over.walk(observer)
+    }
+}
+
+/// Ids of the requests with these keys, where rows are of services.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ServiceTiesPass {
+    pub order: ColumnOrder,
+    pub tied: Vec<(u64, u64)>,
+}
+
+impl RequestPass for ServiceTiesPass {
+    type Part = Vec<((u64, u64), String, String)>;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        let observer = TiesObserver::new(over.set, over.settings.overlap, self.order, self.tied);
+        over.walk(observer)
+    }
+}
+
+/// Cells of the columns between these edges, where rows are of services.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ServiceCellsPass {
+    pub order: ColumnOrder,
+    pub edges: Vec<ColumnEdge>,
+}
+
+impl RequestPass for ServiceCellsPass {
+    type Part = HeatPart;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        let observer = CellsObserver::new(over.set, over.settings.overlap, self.order, self.edges);
+        over.walk(observer)
     }
 }

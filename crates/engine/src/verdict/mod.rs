@@ -26,7 +26,7 @@ pub use cells::{CallSums, ServiceSums, ServicesPartial};
 pub use hit::HitRequests;
 pub(crate) use hit::hit_limit_us;
 pub use observe::ServicesObserver;
-use observe::answer_of_other_service;
+pub(crate) use observe::answer_of_other_service;
 pub use report::{
     Certainty, Excess, FailingService, Headline, InProportion, Lead, ServiceChange, ServiceExemplar,
     ServicePart, ServicePlace, ServicesReport, StoppedVisits, Vanished,

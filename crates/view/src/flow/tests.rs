@@ -411,6 +411,7 @@ fn savings_are_ranked_at_one_level_and_written_at_all() {
         service: "s".to_owned(),
         operation: operation.to_owned(),
         spans: 8,
+        waiting_spans: 0,
         requests: 4,
         affected: 2,
         saved_us: SavedAt {
