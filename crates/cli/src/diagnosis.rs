@@ -75,10 +75,18 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             _ => to_jaeger(&traces)? + "\n",
         }
     } else {
-        let report = pool.run(queries::Diagnosis { selection, settings })?;
+        let report = pool.run(queries::Diagnosis { selection: selection.clone(), settings })?;
         match format {
             "json" => json::diagnosis(&report)? + "\n",
-            _ => return args.settings.print_text(&listed(&markdown(&report), args.settings.rows())),
+            _ => {
+                // Findings need the spans of single requests.
+                let findings = match report.summary {
+                    None => Some(pool.run(queries::Findings { selection, baseline: None })?),
+                    Some(_) => None,
+                };
+                let text = markdown(&report, findings.as_ref());
+                return args.settings.print_text(&listed(&text, args.settings.rows()));
+            }
         }
     };
     args.settings.print(&text)

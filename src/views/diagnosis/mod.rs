@@ -21,6 +21,7 @@ use crate::widgets::frame::ViewFrame;
 use crate::widgets::zoom::{self, ZoomTools, svg_format};
 use crate::widgets::{export, service_legend};
 use pathlight_engine::diagnosis::{AggregateTrace, Aggregates, SetsReport, to_jaeger};
+use pathlight_engine::findings::FindingsReport;
 use pathlight_engine::queries;
 use pathlight_engine::requests::{GroupBy, RequestRef};
 use pathlight_trace::Endpoint;
@@ -403,6 +404,12 @@ impl PageView for DiagnosisView {
     }
 }
 
+/// Returns the findings about the requests in sight, whose first stands above the view.
+fn findings_in_sight(page: Page) -> Option<Rc<FindingsReport>> {
+    page.queries().findings.fresh()?;
+    page.queries().all_findings().map(|(report, _)| report)
+}
+
 /// Returns the button that copies the list in sight.
 fn copy_button(page: Page, keep: &Listeners) -> El {
     let copy = button("Copy as Markdown\u{2026}")
@@ -413,7 +420,10 @@ fn copy_button(page: Page, keep: &Listeners) -> El {
             let text = match (sets_in_sight(page), page.queries().diagnosis.get()) {
                 (Some(sets), _) => sets_markdown(&redacted::sets(&sets, redaction, &pseudonyms)),
                 (None, Some(report)) => {
-                    page.with_scope(&markdown(&redacted::diagnosis(&report, redaction, &pseudonyms)))
+                    let report = redacted::diagnosis(&report, redaction, &pseudonyms);
+                    let findings = findings_in_sight(page);
+                    let findings = findings.map(|of| redacted::findings(&of, redaction, &pseudonyms));
+                    page.with_scope(&markdown(&report, findings.as_ref()))
                 }
                 _ => return,
             };
@@ -519,7 +529,16 @@ fn formats(page: Page, chart: ChartCanvas<TimelineChart>, spans: &SharedSpans) -
                 None => json::diagnosis(&*page.queries().diagnosis.get()?).ok(),
             }),
         ),
-        ("Markdown", "md", Box::new(move || page.queries().diagnosis.get().map(|report| markdown(&report)))),
+        (
+            "Markdown",
+            "md",
+            Box::new(move || {
+                page.queries()
+                    .diagnosis
+                    .get()
+                    .map(|report| markdown(&report, findings_in_sight(page).as_deref()))
+            }),
+        ),
         (
             "Aggregate trace for Jaeger UI",
             "jaeger.json",

@@ -172,7 +172,7 @@ fn t3_a_slow_start_in_one_trace_of_ten_is_a_tail_issue() {
     assert_eq!(drawn, [(0.0, 19.0), (11.0, 14.0)]);
     let place = &report.tail.types[0].places[0];
     assert_eq!((place.operation.as_str(), place.subspan, place.change_us), ("A", Some(0), 90.0));
-    let text = markdown(&report);
+    let text = markdown(&report, None);
     assert!(text.contains("mostly in the tail: 13.9 times the normal"), "{text}");
     assert!(text.contains("A in A is slow before \u{201c}B\u{201d}"), "{text}");
 }
@@ -244,7 +244,7 @@ fn where_no_shape_has_half_of_the_time_the_parts_are_those_of_all_shapes() {
         (12, 300.0, Some("SELECT"), "subspan")
     );
     assert_eq!((first.groups_in_all, first.groups.len(), first.groups[0].traces), (12, 2, 1));
-    let text = markdown(&report);
+    let text = markdown(&report, None);
     assert!(
         text.contains(
             "A in A is slow after \u{201c}SELECT\u{201d} (over traces of all shapes, since the shapes differ)"
@@ -326,7 +326,7 @@ fn what_is_slow_in_many_types_outweighs_what_is_slower_in_one() {
     assert!(near(all.places[0].change_us, 40.0) && near(all.places[0].b_us - all.places[0].a_us, 40.0));
     // One tail trace a type says nothing of how sure that is.
     assert_eq!(all.places[0].interval, None);
-    let text = markdown(&report(vec![set_of(&spans)]));
+    let text = markdown(&report(vec![set_of(&spans)]), None);
     assert!(text.contains("## What makes the tail of all request types slow: 3 slow traces"), "{text}");
     // One type alone needs no other list.
     assert_eq!(report(vec![set_of(&a_type("X", 1, 60))]).tail.all, None);

@@ -110,7 +110,7 @@ fn the_report_is_a_tree_of_sentences_and_markdown_for_a_ticket() {
     );
     assert!(lines[4].is_problem && !lines[5].is_problem);
     assert_eq!(lines[0].aggregate, lines[3].aggregate);
-    let text = plain(&markdown(&report));
+    let text = plain(&markdown(&report, None));
     // It says how this order differs from that of Endpoints.
     let ranked = "Ranked by the own time of all calls, including those that run in parallel with others; Endpoints and Findings count only what \
                   requests wait for.";
@@ -162,7 +162,7 @@ fn what_the_lists_of_places_leave_out_is_counted_and_said() {
         said[1],
         "1 request type with 1 trace is left out, since a type needs 10 traces to tell its tail: rare in A."
     );
-    let text = markdown(&report(vec![set_of(&spans)]));
+    let text = markdown(&report(vec![set_of(&spans)]), None);
     assert!(text.contains("- and 116 other places") && text.contains(&said[1]), "{text}");
     // Of two sets, types that one of them lacks.
     let (a, b) = (a_type("X", 1, 60), [a_type("X", 1, 60), a_type("Y", 11, 60)].concat());
@@ -184,13 +184,15 @@ fn intervals_of_the_slow_tail_are_labelled_as_descriptive_and_those_of_two_sets_
     let found = report_by(vec![set_of(&traces.collect::<Vec<Span>>())], GroupBy::default(), settings);
     assert!(found.tail.types[0].places[0].interval.is_some());
     assert_eq!(diagnosis::words::tail_notes(&found.tail), [DESCRIPTIVE]);
-    let text = markdown(&found);
+    let text = markdown(&found, None);
     assert!(text.contains("95 % interval") && text.ends_with(&format!("\n{DESCRIPTIVE}\n")), "{text}");
     let value: serde_json::Value = serde_json::from_str(&json::diagnosis(&found).unwrap()).unwrap();
     assert_eq!(value["text"].as_array().unwrap().last().unwrap(), DESCRIPTIVE);
     // A tail of one trace has no interval, so there is nothing to label.
     let one = report(vec![set_of(&a_type("X", 1, 60))]);
-    assert!(diagnosis::words::tail_notes(&one.tail).is_empty() && !markdown(&one).contains(DESCRIPTIVE));
+    assert!(
+        diagnosis::words::tail_notes(&one.tail).is_empty() && !markdown(&one, None).contains(DESCRIPTIVE)
+    );
     let hints = [slow_tail(), changed_places()].map(|table| {
         let heads = table.heads();
         heads.iter().find(|head| head.key == "interval").unwrap().hint.contains(DESCRIPTIVE)

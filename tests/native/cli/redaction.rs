@@ -158,7 +158,7 @@ fn diagnoses(by: &GroupBy, redaction: Redaction) -> Vec<String> {
     assert!(!sets.culprit.services.is_empty() && sets.places.lists().next().is_some(), "{by:?}");
     let report = redacted::diagnosis(&report, redaction, &pseudonyms);
     vec![
-        markdown(&report),
+        markdown(&report, None),
         sets_markdown(&redacted::sets(&sets, redaction, &pseudonyms)),
         // Lines that Markdown leaves out must not tell either.
         format!("{report:?}"),

@@ -89,7 +89,7 @@ fn places(
         Column::text(
             "place",
             "Place",
-            "A subspan, a span that calls nothing, or the network between two services",
+            "A subspan, a span that calls nothing, or waiting for another service",
             |row: &TypePlaceRow| place_name(&row.place).into(),
         )
         .wide()

@@ -1,6 +1,7 @@
 //! The diagnosis of tprof in words: its lines as a tree, as Markdown for a ticket and as CSV.
 
 use crate::compare::{self, DESCRIPTIVE};
+use crate::findings::words::sentence;
 use crate::summaries;
 use crate::timeline::chart::between;
 use pathlight_base::format::{
@@ -12,6 +13,7 @@ use pathlight_engine::diagnosis::{
     MOST_PLACES, OfSummary, PlaceChange, PlacesReport, SetsReport, TailVerdict, TimeStatistics, TypeLeftOut,
     TypePlaces,
 };
+use pathlight_engine::findings::FindingsReport;
 use pathlight_trace::Endpoint;
 use std::fmt::Write as _;
 
@@ -93,7 +95,10 @@ fn place(span: &DiagnosedSpan, group: &DiagnosedGroup) -> String {
 pub fn place_name(place: &PlaceChange) -> String {
     let (service, operation) = (printable(&place.service), printable(&place.operation));
     match &place.gap_to {
-        Some(to) => format!("the network between {service} and {operation} in {}", printable(to)),
+        Some(to) => {
+            let to = printable(to);
+            format!("waiting for {to}: the network or a queue between {service} and {operation}")
+        }
         None => {
             format!(
                 "{operation} in {service} {}",
@@ -273,10 +278,13 @@ fn place_sentences(heading: String, kind: &TypePlaces) -> impl Iterator<Item = S
 }
 
 /// Returns the report as Markdown for a ticket: the tree as a list without its subspans, then what makes the tail
-/// slow.
-pub fn markdown(report: &DiagnosisReport) -> String {
+/// slow. With the findings about the same requests it begins with the first of them, as the page does above every view.
+pub fn markdown(report: &DiagnosisReport, findings: Option<&FindingsReport>) -> String {
     // Writing to a String cannot fail.
     let mut out = format!("# Diagnosis of {}\n\n", counted(report.traces, "trace"));
+    if let Some(first) = findings.and_then(|findings| findings.findings.first()) {
+        let _ = writeln!(out, "In short: {}\n", marked(&sentence(first).to_text()));
+    }
     if report.has_orphans > 0 {
         let _ = writeln!(
             out,
