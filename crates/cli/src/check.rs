@@ -150,13 +150,12 @@ fn markdown(
     if broken.len() > ROWS {
         let _ = writeln!(out, "\n... and {} more.", broken.len() - ROWS);
     }
-    if let Some(root) = worst {
-        let _ = writeln!(
-            out,
-            "\n### Where {} changed\n\n{}",
-            cell(&name(root)),
-            cell(&compare::services::summary(&report.culprit))
-        );
+    let said = cell(&compare::services::summary(&report.culprit));
+    let _ = match worst {
+        Some(root) => writeln!(out, "\n### Where {} changed\n\n{said}", cell(&name(root))),
+        None => writeln!(out, "\n{said}"),
+    };
+    if worst.is_some() {
         let _ = writeln!(out, "\n| service | explains | requests |\n|---|--:|--:|");
         for row in report.culprit.services.iter().filter(|row| row.rank.is_some()).take(5) {
             let _ = writeln!(out, "| {} | {} | {} |", cell(&row.service), change(row.score_us), row.requests);

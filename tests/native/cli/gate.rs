@@ -186,7 +186,12 @@ fn a_set_against_itself_is_neither_slower_nor_faster_in_any_command_nor_are_its_
     assert!(status == 0 && !takes_sides(&text), "{text}");
     let check =
         ["check", "--baseline", "a", "--candidate", "a", "--fail-on", "mean>1%", "--fail-on", "p95>1%"];
-    assert_eq!(pathlight(folder.path(), &check).1, 0);
+    let (output, status) = pathlight(folder.path(), &check);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(status == 0 && !takes_sides(&text), "{text}");
+    let compared = pathlight(folder.path(), &["compare", "-a", "a", "-b", "a"]).0;
+    let verdict = String::from_utf8(compared.stdout).unwrap().lines().next().unwrap().to_owned();
+    assert!(verdict.len() > 20 && text.ends_with(&format!("\n\n{verdict}\n")), "{verdict}: {text}");
     // One in eight at most by chance.
     let sides: usize = (1..=8)
         .map(|seed| {

@@ -58,8 +58,13 @@ pub fn moved_words(
 /// Returns what explains a change, `duration` writes times: a service, or the endpoint whose self time changed most where
 /// no service stands out.
 pub fn explanation(trend: &TrendOfSummaries, moved: &Moved, duration: fn(f64) -> String) -> String {
+    // Days without sums of services have no verdict.
+    let verdict = match moved.culprit.requests.contains(&0) {
+        true => "No service stands out.".to_owned(),
+        false => compare::services::summary(&moved.culprit),
+    };
     if !matches!(moved.culprit.headline(), Headline::Suspect(_) | Headline::Nothing) {
-        return compare::services::summary(&moved.culprit);
+        return verdict;
     }
     let is_slower = |change: &DayChange| change.after_us > change.before_us;
     let wanted = trend.series.get(moved.series).and_then(|clearest| clearest.change.as_ref()).map(is_slower);
@@ -68,13 +73,12 @@ pub fn explanation(trend: &TrendOfSummaries, moved: &Moved, duration: fn(f64) ->
         let change = series.change.filter(|change| change.is_certain && Some(is_slower(change)) == wanted)?;
         Some((series.endpoint.as_ref()?, change.after_us - change.before_us))
     });
-    let none = "No service stands out".to_owned();
     // Stable: of equal ones the first by name.
     let largest = certain.reduce(|most, other| if other.1.abs() > most.1.abs() { other } else { most });
     match largest {
-        None => none + ".",
+        None => verdict,
         Some((endpoint, us)) => format!(
-            "{none}; most of the change is in the self time of {}: {}{} per request.",
+            "{verdict} Most of the change is in the self time of {}: {}{} per request.",
             format::endpoint(&endpoint.service, &endpoint.operation),
             if us > 0.0 { "+" } else { "" },
             duration(us),
@@ -411,7 +415,14 @@ mod tests {
         let words = explanation(&trend, &moved, format::duration);
         let most = format!("of read @ large: +{} per request.", format::duration(400.0));
         assert!(
-            words.starts_with("No service stands out; most of the change") && words.ends_with(&most),
+            words.starts_with("No service stands out. Most of the change") && words.ends_with(&most),
+            "{words}"
+        );
+        let culprit = ServicesReport { requests: [9, 9], ..ServicesReport::default() };
+        let compared = Moved { culprit: culprit.clone(), ..moved.clone() };
+        let words = explanation(&trend, &compared, format::duration);
+        assert!(
+            words.starts_with(&compare::services::summary(&culprit)) && words.ends_with(&most),
             "{words}"
         );
         trend.series.truncate(2);
