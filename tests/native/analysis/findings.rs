@@ -13,6 +13,7 @@ use pathlight::generate::{GenerateOptions, write_jaeger};
 use pathlight::trace::{Endpoint, SpanKind, TraceSet};
 use pathlight::view::address::Address;
 use pathlight::view::findings::{links as finding_links, words as finding_words};
+use pathlight::view::json;
 use pathlight::view::views::View;
 
 fn findings(spans: &[Span]) -> FindingsReport {
@@ -33,6 +34,13 @@ fn completed(pool: &mut NativePool, selection: Selection, baseline: Option<Selec
 fn the(report: &FindingsReport, kind: FindingKind) -> Finding {
     let found = report.findings.iter().find(|finding| finding.kind() == kind);
     found.unwrap_or_else(|| panic!("no {kind:?} in\n{}", finding_words::to_text(report))).clone()
+}
+
+/// Returns the findings of a report as its JSON has them.
+fn json_of(report: &FindingsReport) -> Vec<serde_json::Value> {
+    let json = json::findings(report, &TagsReport::default(), PercentileRange::ALL).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    json["findings"].as_array().unwrap().clone()
 }
 
 /// Makes requests of a shop that differ by up to 5 %; `change` gets each with its number before it is added.
@@ -363,11 +371,25 @@ fn a_type_that_is_slower_from_some_time_on_says_since_when() {
         }
     });
     let mut pool = NativePool::of(vec![set_of(&spans)]).unwrap();
-    let finding = the(&completed(&mut pool, Selection::default(), None), FindingKind::SinceWhen);
+    let report = completed(&mut pool, Selection::default(), None);
+    let finding = the(&report, FindingKind::SinceWhen);
+    let text = finding_words::sentence(&finding).to_text();
     let FindingFacts::SinceWhen(SinceWhenFacts { from_us, requests, .. }) = finding.facts else { panic!() };
     assert_eq!((from_us, requests), (1_700_000_060_000_000, (60, 30)));
-    let text = finding_words::sentence(&finding).to_text();
     assert!(text.contains("; what changed then is stock's own work: +24.9\u{202f}ms per request."), "{text}");
+    // The cost of that work says since when, and no other does.
+    let json = json_of(&report);
+    let is_own = |finding: &&serde_json::Value| finding["kind"] == "since_when";
+    let since = json.iter().find(is_own).unwrap()["since"].clone();
+    assert_eq!(since["from_us"], from_us);
+    for finding in json.iter().filter(|finding| !finding["blamed"].is_null()) {
+        let blamed = &finding["blamed"];
+        let expected = if blamed["service"] == "stock" { since.clone() } else { serde_json::Value::Null };
+        assert_eq!(blamed["since"], expected, "{blamed}");
+    }
+    let of_stock = json.iter().find(|finding| finding["blamed"]["service"] == "stock").unwrap();
+    assert_eq!((&of_stock["blamed"]["part"], &of_stock["kind"]), (&"own".into(), &"hot_spot".into()));
+    assert_eq!(of_stock["blamed"]["certainty"], "certain");
 }
 
 #[test]
@@ -606,6 +628,42 @@ fn requests_unlike_the_baseline_are_reported_later() {
     // A set like its baseline has no more than by chance.
     let same = completed(&mut pool, a.clone(), Some(a));
     assert!(same.findings.iter().all(|finding| finding.kind() != FindingKind::Abnormal));
+}
+
+#[test]
+fn calls_that_only_wait_are_not_worth_making_faster() {
+    // Six calls of a store one after the other: each waits for 4 ms around an answer of 1 ms.
+    let spans = |waits: u64| {
+        requests(40, |_, spans| {
+            spans.truncate(1);
+            for call in 0..6 {
+                let from = 500 + 5_000 * call;
+                let mut asks = span(10 + call, 1, "shop", from, from + 5_000);
+                (asks.operation, asks.kind) = ("ask".to_owned(), SpanKind::Client);
+                let mut answers =
+                    span(20 + call, 10 + call, "store", from + waits / 2, from + 5_000 - waits / 2);
+                answers.kind = SpanKind::Server;
+                spans.extend([asks, answers]);
+            }
+            spans[0].duration_us = 31_000;
+        })
+    };
+    let worth = |waits: u64| {
+        let mut pool = NativePool::of(vec![set_of(&spans(waits))]).unwrap();
+        let report = completed(&mut pool, Selection::default(), None);
+        let is_worth = |finding: &&Finding| {
+            finding.kind() == FindingKind::WorthMakingFaster
+                || finding.also.contains(&FindingKind::WorthMakingFaster)
+        };
+        let places = report.findings.iter().filter(is_worth).map(|finding| finding.place.clone());
+        let waiting = report.findings.iter().any(|finding| finding.kind() == FindingKind::Waiting);
+        (places.collect::<Vec<_>>(), waiting)
+    };
+    assert_eq!(worth(4_000).1, true);
+    let of_call = FindingPlace::Endpoint(Endpoint::new("shop", "ask"));
+    assert!(!worth(4_000).0.contains(&of_call), "{:?}", worth(4_000));
+    // What works itself is.
+    assert!(!worth(0).0.is_empty());
 }
 
 #[test]

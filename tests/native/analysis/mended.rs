@@ -2,9 +2,11 @@
 
 use crate::common::{generated, generated_as, set_of, span, stage};
 use pathlight::base::statistics::Percentiles;
+use pathlight::engine::compare::{Basis, MeasuredTime};
+use pathlight::engine::findings::TagsReport;
 use pathlight::engine::flow::paper::FlowSettings;
 use pathlight::engine::flow::{Changes, MendedLatency, Quantile, SubjectChange, SubjectTime, WhatIfReport};
-use pathlight::engine::queries::{Findings, LateFindingsQuery, Mended, Target, WhatIf};
+use pathlight::engine::queries::{Compare, Findings, LateFindingsQuery, Mended, Target, WhatIf};
 use pathlight::engine::requests::{PercentileRange, Selection};
 use pathlight::engine::run::native::NativePool;
 use pathlight::engine::verdict::ServicePart::{self, In, Out, Own};
@@ -15,7 +17,9 @@ use pathlight::view::address::Address;
 use pathlight::view::address::comparing::ComparedSide;
 use pathlight::view::findings::links::{show_what_if, what_if_words};
 use pathlight::view::flow::choice::FlowPanel;
+use pathlight::view::json;
 use pathlight::view::views::View;
+use serde_json::Value;
 
 fn of_group(group: u8) -> Selection {
     Selection { group, ..Selection::default() }
@@ -377,6 +381,40 @@ fn the_what_if_that_a_finding_leads_to_says_what_the_finding_says() {
         }
     }
     assert!(led > 0);
+}
+
+#[test]
+fn findings_and_compare_have_the_same_object_of_what_is_to_blame() {
+    let faulty = Fault::Delay(0.3).of(&options(1), ("auth", In));
+    let sets = vec![generated(&options(101)), generated_as(&faulty, 1)];
+    let mut pool = NativePool::of(sets).unwrap();
+    let (selection, baseline) = (of_group(1), Some(of_group(0)));
+    let report = pool.run(Findings { selection: selection.clone(), baseline: baseline.clone() }).unwrap();
+    let late = pool.run(LateFindingsQuery::of(selection.clone(), baseline, &report)).unwrap();
+    let findings = json::findings(&report.with(&late), &TagsReport::default(), PercentileRange::ALL).unwrap();
+    let findings: Value = serde_json::from_str(&findings).unwrap();
+    let compared = pool.run(Compare { a: of_group(0), b: selection }).unwrap();
+    let compared = json::compare(&compared, Basis::Mean, MeasuredTime::Subtree).unwrap();
+    let compared: Value = serde_json::from_str(&compared).unwrap();
+    let (of_findings, of_compare) = (&findings["findings"][0]["blamed"], &compared["blamed"]);
+    assert_eq!((&of_findings["service"], &of_findings["part"]), (&"auth".into(), &"in".into()));
+    assert_eq!(of_findings["certainty"], "certain");
+    let (keys, later): (Vec<&String>, Vec<&String>) =
+        of_findings.as_object().unwrap().keys().partition(|key| of_findings[*key] == of_compare[*key]);
+    assert!(later.iter().all(|key| ["evidence", "hit", "mended_us"].contains(&key.as_str())), "{later:?}");
+    assert!(keys.len() >= 12 && !of_findings["callers"].as_array().unwrap().is_empty());
+    assert!(of_compare["hit"].is_null() && of_compare["mended_us"].is_null());
+    // A fifth of what the requests take is gone, and those that the fault hits are counted.
+    let of = |value: &Value| value.as_f64().unwrap();
+    assert!(of(&of_findings["mended_us"]["mean"]) < of(&findings["latency_us"]["mean"]) - 1_000.0);
+    assert!(of(&of_findings["hit"]["hit"]) > 20.0, "{of_findings}");
+    let [low, high] = [0, 1].map(|at| of(&of_findings["interval"][at]));
+    assert!(low > 0.0 && low < of(&of_findings["time_us"]) && of(&of_findings["time_us"]) < high);
+    // Nobody is to blame for what a set and itself differ by.
+    let same = pool.run(Compare { a: of_group(0), b: of_group(0) }).unwrap();
+    let same: Value =
+        serde_json::from_str(&json::compare(&same, Basis::Mean, MeasuredTime::Subtree).unwrap()).unwrap();
+    assert!(same["blamed"].is_null());
 }
 
 #[test]

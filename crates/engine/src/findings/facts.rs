@@ -3,7 +3,7 @@
 use super::FindingTag;
 use crate::requests::{PercentileRange, RequestType};
 use crate::verdict::one_set::ServiceCost;
-use crate::verdict::{ServicePart, ServicesReport};
+use crate::verdict::{Certainty, ServicePart, ServicesReport};
 use pathlight_base::statistics::Interval;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -70,6 +70,9 @@ pub enum FindingFacts {
     /// See [`FindingKind::ReadWithCare`](super::FindingKind::ReadWithCare).
     ReadWithCare(ReadWithCareFacts),
 }
+
+/// Below this share of the latency a cost is weak, whatever chance says.
+const WEAK: f64 = 0.05;
 
 /// The facts of [`FindingKind::SlowTail`](super::FindingKind::SlowTail). Times are microseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -277,6 +280,19 @@ pub struct CostFacts {
 }
 
 impl CostFacts {
+    /// Returns how sure the cost is: certain if at least half of the mean of its part that leads is beyond chance, weak if
+    /// nothing is, or if it is less than a twentieth of the latency.
+    pub fn certainty(&self) -> Certainty {
+        let Some(part) = self.cost.parts.first() else { return Certainty::Weak };
+        if part.interval.low <= 0.0 || self.share(part.mean_us) < WEAK {
+            Certainty::Weak
+        } else if part.interval.low >= part.mean_us / 2.0 {
+            Certainty::Certain
+        } else {
+            Certainty::Likely
+        }
+    }
+
     /// Returns the share of all latency that a time per request is, 0 to 1.
     pub fn share(&self, us: f64) -> f64 {
         us / self.latency_us.max(f64::MIN_POSITIVE)
@@ -340,6 +356,7 @@ pub struct ChangedThen {
 
 /// A stretch of time in which slow requests start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Burst {
     /// Its first microsecond since the epoch.
     pub from_us: u64,

@@ -5,7 +5,7 @@ use super::{FindingTag, TagGroup};
 use crate::flow::MendedLatency;
 use crate::requests::{RangeFacts, RequestRef, RequestType};
 use crate::verdict::one_set::ServiceTime;
-use crate::verdict::{HitRequests, ServicePart, Subject};
+use crate::verdict::{Certainty, HitRequests, ServicePart, Subject};
 use pathlight_base::statistics::Interval;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -163,6 +163,15 @@ impl Finding {
         }
     }
 
+    /// Returns how sure it is; `None` unless it is about a part of a service.
+    pub fn certainty(&self) -> Option<Certainty> {
+        match &self.facts {
+            FindingFacts::Changed(report) => report.culprit()?.certainty(),
+            FindingFacts::Cost(facts) => Some(facts.certainty()),
+            _ => None,
+        }
+    }
+
     /// Returns the slow tail that it is, or that has its time in the same place; with the endpoint.
     fn slow_tail(&self) -> Option<(&Endpoint, &SlowTailFacts)> {
         match (&self.facts, &self.place) {
@@ -238,6 +247,19 @@ pub struct FindingsReport {
 }
 
 impl FindingsReport {
+    /// Returns since when a part of a service takes longer: the finding of a request type that changed then, whose change it
+    /// explains; the first of several.
+    pub fn since(&self, subject: &Subject) -> Option<(&RequestType, &SinceWhenFacts)> {
+        self.findings.iter().find_map(|finding| match (&finding.facts, &finding.place) {
+            (FindingFacts::SinceWhen(facts), FindingPlace::RequestType(root)) => {
+                let change = facts.change.as_ref()?;
+                let is_it = (&change.service, change.part) == (&subject.service, subject.part);
+                is_it.then_some((root, facts))
+            }
+            _ => None,
+        })
+    }
+
     /// Returns what [`LateFindings`](super::LateFindings) questions these findings raise.
     pub fn follow_ups(&self) -> FollowUps {
         let mut out = FollowUps { tails: self.slow_tails(), ..FollowUps::default() };

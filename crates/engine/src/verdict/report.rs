@@ -26,6 +26,17 @@ pub enum Certainty {
     Weak,
 }
 
+impl Certainty {
+    /// Returns what it is called in JSON.
+    pub fn key(self) -> &'static str {
+        match self {
+            Certainty::Certain => "certain",
+            Certainty::Likely => "likely",
+            Certainty::Weak => "weak",
+        }
+    }
+}
+
 /// What of a service takes the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

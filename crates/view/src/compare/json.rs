@@ -2,6 +2,7 @@
 
 use super::services_json::{Leading, Service, Stopped};
 use crate::compare;
+use crate::json::blamed::Blamed;
 use crate::json::parts::{Text, ends, percent, pretty, public_json};
 use pathlight_base::statistics::Percentiles;
 use pathlight_engine::compare::{
@@ -44,6 +45,9 @@ public_json! {
             .collect(),
         /// The service that explains that side B is slower, in words; see docs/definitions/verdict.md.
         verdict: String = compare::services::verdict(&report.culprit).to_text(),
+        /// The part of the service that explains it; `null` if none surely does. Hit requests, since when, and what the latency
+        /// would be, only `findings --baseline` finds out.
+        blamed: Option<Blamed<'a>> = Blamed::of_change(&report.culprit),
         /// The leading statement of the verdict.
         headline: Leading<'a> = Leading::of(report.culprit.headline()),
         /// The rise that nearly all services share, so that no single one explains it; `null` if they do not.

@@ -40,11 +40,7 @@ public_json! {
         may_be_chance: bool = row.may_be_chance,
         /// How sure it is that the service got slower: `certain`, `likely`, or `weak` (small, or maybe chance); `null` if it did
         /// not.
-        certainty: Option<&'static str> = row.certainty().map(|certainty| match certainty {
-            Certainty::Certain => "certain",
-            Certainty::Likely => "likely",
-            Certainty::Weak => "weak",
-        }),
+        certainty: Option<&'static str> = row.certainty().map(Certainty::key),
         /// The sentence of the service.
         text: String = service_words(report, row).to_text(),
         /// Number of places in all, of which `places` lists at most 10.

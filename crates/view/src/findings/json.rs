@@ -1,11 +1,12 @@
 //! Findings: what is slow, where, why and for whom.
 
 use crate::findings::words::sentence;
+use crate::json::blamed::{Blamed, Since};
 use crate::json::parts::{Text, ends, percent, pretty, public_json};
 use crate::say::sentence::Part;
 use pathlight_base::statistics::Percentiles;
 use pathlight_engine::findings::{
-    Finding as Found, FindingFacts, FindingKind, FindingPlace, FindingsReport, TagsReport, TimeBin,
+    Burst, Finding as Found, FindingFacts, FindingKind, FindingPlace, FindingsReport, TagsReport, TimeBin,
 };
 use pathlight_engine::requests::{PercentileRange, RequestRef};
 use pathlight_engine::verdict::HitRequests;
@@ -21,7 +22,7 @@ public_json! {
         /// Latencies of the requests.
         latency_us: Percentiles = report.facts.latency_us,
         /// At most ten findings; empty if nothing stands out.
-        findings: Vec<Finding<'a>> = report.findings.iter().map(Finding::of).collect(),
+        findings: Vec<Finding<'a>> = report.findings.iter().map(|finding| Finding::of(report, finding)).collect(),
         /// The time of each service on critical paths, by name; over all services it sums to the mean latency.
         services: &'a [ServiceTime] = &report.services,
         /// Differences that were tested.
@@ -39,7 +40,7 @@ public_json! {
 
 public_json! {
     /// One finding.
-    Finding<'a>(finding: &'a Found) {
+    Finding<'a>(report: &'a FindingsReport, finding: &'a Found) {
         /// The kind of finding.
         kind: FindingKind = finding.kind(),
         /// The finding in words.
@@ -56,6 +57,19 @@ public_json! {
         of: u64 = finding.of,
         /// The place that the finding names.
         place: Place<'a> = Place::of(&finding.place),
+        /// Of a hot spot, of waiting, and of what changed: the part of a service that it blames; `null` for other kinds, and if no
+        /// service is certain.
+        blamed: Option<Blamed<'a>> = Blamed::of_finding(report, finding),
+        /// Of what is so since some time: since when; `null` for other kinds.
+        since: Option<Since<'a>> = match (&finding.facts, &finding.place) {
+            (FindingFacts::SinceWhen(facts), FindingPlace::RequestType(root)) => Some(Since::of(root, facts)),
+            _ => None,
+        },
+        /// Of bursts: the stretches of time, by time; else empty.
+        bursts: &'a [Burst] = match &finding.facts {
+            FindingFacts::Bursts(facts) => &facts.bursts,
+            _ => &[],
+        },
         /// Of a hot spot and of waiting: the parts of the service that it is about, the one that costs most first; else empty.
         costs: Vec<Cost> = match &finding.facts {
             FindingFacts::Cost(facts) => facts.cost.parts.iter().map(Cost::of).collect(),

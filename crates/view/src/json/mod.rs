@@ -4,6 +4,7 @@
 //! A report whose fields are the public keys is written as it is. Every other report has one struct here that says, key by
 //! key, what it means and how it follows from the report.
 
+pub(crate) mod blamed;
 pub(crate) mod parts;
 #[cfg(feature = "schema")]
 pub mod schema;
