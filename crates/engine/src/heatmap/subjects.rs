@@ -64,6 +64,7 @@ impl ServicePaths {
             place[entry.row as usize] = NO_ROW;
         }
         finder.find(set, tree, root, *overlap);
+        let service_of = service_of.as_slice();
         let service = |span: u32| service_of[set.named_endpoint(tree.row(span)).0 as usize];
         in_blocks(finder.entries().len(), &mut |block| {
             for found in &finder.entries()[block] {
