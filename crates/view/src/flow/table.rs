@@ -184,11 +184,14 @@ fn durations(us: &Percentiles) -> [f64; 4] {
 /// Returns what the tip says of a box or line of the drawn flow.
 pub fn tip(report: &FlowReport, layout: &DagLayout, hit: DagHit) -> Vec<TipLine> {
     match hit {
-        DagHit::Box(DagItem::Node(node)) => report.nodes.get(node.index()).map(node_tip).unwrap_or_default(),
+        DagHit::Box(DagItem::Node(node)) => {
+            report.nodes.get(node.index()).map(|node| node_tip(report, node)).unwrap_or_default()
+        }
         DagHit::Box(DagItem::Start) => vec![TipLine::Text("Its start".to_owned())],
         DagHit::Box(DagItem::Return) => vec![
             TipLine::Text("Its return".to_owned()),
             TipLine::Muted(format!("{} after the last call, on average", duration(report.return_us.mean))),
+            TipLine::Muted(format!("That is {}", wait_words(report))),
         ],
         DagHit::Box(DagItem::Sync(_)) => {
             let words = "Synchronisation: all on its right wait for all on its left";
@@ -198,7 +201,19 @@ pub fn tip(report: &FlowReport, layout: &DagLayout, hit: DagHit) -> Vec<TipLine>
     }
 }
 
-fn node_tip(node: &FlowNode) -> Vec<TipLine> {
+/// Returns the subjects whose time passes before and after the calls of a parent, in words. A parent whose only call is of
+/// another service may be the calling half, whose time is waiting for that service.
+fn wait_words(report: &FlowReport) -> String {
+    let caller = printable(&report.parent.service);
+    match report.nodes.as_slice() {
+        [only] if only.index == 1 && only.service != report.parent.service && !only.service.is_empty() => {
+            format!("waiting for {}, or own work of {caller}", printable(&only.service))
+        }
+        _ => format!("own work of {caller}"),
+    }
+}
+
+fn node_tip(report: &FlowReport, node: &FlowNode) -> Vec<TipLine> {
     let head = match endpoint_of(node) {
         Some(endpoint) => TipLine::Endpoint(endpoint),
         None => TipLine::Strong(OTHERS.to_owned()),
@@ -214,6 +229,7 @@ fn node_tip(node: &FlowNode) -> Vec<TipLine> {
             count(node.invocations)
         )),
     ];
+    lines.push(TipLine::Muted(format!("The wait before it is {}", wait_words(report))));
     lines.extend(node.has_calls.then(|| TipLine::Hint("Double click: its own flow".to_owned())));
     lines
 }
@@ -230,6 +246,7 @@ fn line_tip(report: &FlowReport, layout: &DagLayout, line: usize) -> Vec<TipLine
     vec![
         TipLine::Text(format!("{} waits for {}", name(line.to), name(line.from))),
         TipLine::Muted(format!("Binds in {binds} of {} invocations", count(line.both))),
+        TipLine::Muted(format!("What passes between is {}", wait_words(report))),
     ]
 }
 

@@ -142,6 +142,7 @@ fn titles_tips_and_facts_speak_of_a_flow() {
         lines[3..],
         [
             TipLine::Text("On the critical path in 25.0\u{202f}% of 4 invocations".to_owned()),
+            TipLine::Muted("The wait before it is own work of shop".to_owned()),
             TipLine::Hint("Double click: its own flow".to_owned())
         ]
     );
@@ -149,16 +150,21 @@ fn titles_tips_and_facts_speak_of_a_flow() {
     assert_eq!(numbers.rows[1].0, "wait");
     assert_eq!(numbers.rows[1].1[0].1, "20.5");
     let others = tip(DagHit::Box(DagItem::Node(NodeId(3))));
-    assert_eq!((others.len(), &others[0]), (4, &TipLine::Strong("All rarer calls".to_owned())));
-    assert_eq!(tip(DagHit::Box(DagItem::Return)).len(), 2);
+    assert_eq!((others.len(), &others[0]), (5, &TipLine::Strong("All rarer calls".to_owned())));
+    assert_eq!(tip(DagHit::Box(DagItem::Return)).len(), 3);
     let at = layout.lines.iter().position(|line| line.to == DagItem::Node(NodeId(3))).unwrap();
     assert_eq!(
         tip(DagHit::Line(at)),
         [
             TipLine::Text("(other callees) waits for s:b#2".to_owned()),
-            TipLine::Muted("Binds in 75.0\u{202f}% of 4 invocations".to_owned())
+            TipLine::Muted("Binds in 75.0\u{202f}% of 4 invocations".to_owned()),
+            TipLine::Muted("What passes between is own work of shop".to_owned())
         ]
     );
+    // A span that only calls another service may be the calling half.
+    let calling = FlowReport { nodes: report.nodes[..1].to_vec(), ..report.clone() };
+    let last = flow::tip(&calling, &layout, DagHit::Box(DagItem::Return)).pop();
+    assert_eq!(last, Some(TipLine::Muted("That is waiting for s, or own work of shop".to_owned())));
     let facts = flow::facts(&report, &Endpoint::new("s", "a")).unwrap();
     assert_eq!(facts.head, "As a call of GET / @ shop");
     assert_eq!((facts.pairs[4].clone(), facts.opens), (("Seen in", "4 of 30".to_owned()), true));
