@@ -146,6 +146,7 @@ fn messages() -> Vec<Vec<u8>> {
         .to_message(),
         queries::Timeout {
             selection: selection(),
+            baseline: None,
             settings,
             of: CallTarget::Endpoint(root()),
             timeout_us: None,

@@ -62,8 +62,8 @@ pub struct Args {
     target: Option<(Quantile, u64)>,
     /// Say which requests a timeout of the calls of an endpoint would cut, and what the latency would be if such calls fail
     /// fast or are made once more: SERVICE:OPERATION=200ms, or in:SERVICE=200ms for all calls into a service; without a time
-    /// the least that cuts at most 0.1 % of the calls
-    #[arg(long, value_name = "CALLS[=TIME]", value_parser = parse::timeout,
+    /// the least that cuts at most 0.1 % of the calls, or of those in the files of --baseline
+    #[arg(long, value_name = "CALLS[=TIME]", value_parser = parse::timeout, group = "asks_usual",
           conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "target"])]
     timeout: Option<(String, Option<u64>)>,
     /// Share of the invocations with both calls in which one must end before the other (default 0.99, paper 1)
@@ -112,7 +112,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     } else if let Some((name, timeout_us)) = &args.timeout {
         let of = call_target(&pool, name)?;
         let test = back_test(&mut pool, &selection, settings, min_children)?;
-        let report = pool.run(queries::Timeout { selection, settings, of, timeout_us: *timeout_us })?;
+        let report =
+            pool.run(queries::Timeout { selection, baseline, settings, of, timeout_us: *timeout_us })?;
         if common.json {
             json::flow_timeout(&report, Some(&test))? + "\n"
         } else {

@@ -42,7 +42,9 @@ pub fn want(page: Page, address: &Address) {
         FlowPanel::Timeout => {
             if let Some(of) = timeout::target(page) {
                 let timeout_us = choice.timeout_us(Some(&of));
-                queries.timeout.want(page, queries::Timeout { selection, settings, of, timeout_us });
+                queries
+                    .timeout
+                    .want(page, queries::Timeout { selection, baseline, settings, of, timeout_us });
             }
         }
         FlowPanel::Savings => queries.savings.want(page, queries::Savings { selection, settings }),

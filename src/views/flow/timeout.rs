@@ -75,7 +75,7 @@ impl TimeoutPanel {
         let label = ("Timeout", "suggested");
         let time = TimeField::new(page, keep, "timeout-time", label, set);
         let suggested = button("Suggested")
-            .attr("title", "The least timeout that cuts at most 0.1 % of the calls")
+            .attr("title", "The least timeout that cuts at most 0.1 % of the calls, or of those of set A")
             .test("timeout-suggested")
             .on_click(keep, move || set(None));
         let attempts = [("fast", "Failing fast in What if", false), ("retried", "Retried in What if", true)];

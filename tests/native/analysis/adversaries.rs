@@ -320,7 +320,7 @@ proptest! {
         cases.add(queries::WhatIf { selection: whole.clone(), baseline: None, settings, changes: Changes::default() });
         cases.add(queries::Savings { selection: whole.clone(), settings });
         cases.add(queries::Target { selection: whole.clone(), baseline: None, settings, quantile: Quantile::P95, target_us: 1 });
-        cases.add(queries::Timeout { selection: whole.clone(), settings, of: CallTarget::Endpoint(root.clone()), timeout_us: None });
+        cases.add(queries::Timeout { selection: whole.clone(), baseline: None, settings, of: CallTarget::Endpoint(root.clone()), timeout_us: None });
         for part in [ServicePart::Own, ServicePart::In, ServicePart::Out] {
             let (selection, reference, service) = (tail.clone(), bulk.clone(), root.service.clone());
             cases.add(queries::Mended { selection, reference, service, part });

@@ -230,13 +230,15 @@ fn reports_are_the_same_for_any_number_of_workers_in_any_order() {
             selection: tail(&selection),
             settings,
             of: CallTarget::Endpoint(Endpoint::new("catalog", "GET /product/{id}")),
+            baseline: None,
             timeout_us: None,
         }),
         case(queries::Timeout {
             selection: tail(&selection),
             settings,
             of: CallTarget::Service("catalog".to_owned()),
-            timeout_us: Some(2_000),
+            baseline: Some(selection.clone()),
+            timeout_us: None,
         }),
         case(queries::Mended {
             selection: tail(&selection),
@@ -619,7 +621,15 @@ fn a_timeout_is_what_regenerated_traces_show_at_20_random_places() {
         let mut before = pool(&options);
         let mut timeout = |timeout_us| {
             let of = CallTarget::Endpoint(Endpoint::new(&service, &operation));
-            before.run(queries::Timeout { selection: selection.clone(), settings, of, timeout_us }).unwrap()
+            before
+                .run(queries::Timeout {
+                    selection: selection.clone(),
+                    baseline: None,
+                    settings,
+                    of,
+                    timeout_us,
+                })
+                .unwrap()
         };
         let suggested = timeout(None);
         assert!(suggested.calls > 0 && suggested.timeout_us == suggested.suggested_us);
@@ -681,7 +691,15 @@ fn a_timeout_of_all_calls_into_a_service_is_what_regenerated_traces_show() {
         let mut before = pool(&options);
         let mut timeout = |timeout_us| {
             let of = CallTarget::Service(service.to_owned());
-            before.run(queries::Timeout { selection: selection.clone(), settings, of, timeout_us }).unwrap()
+            before
+                .run(queries::Timeout {
+                    selection: selection.clone(),
+                    baseline: None,
+                    settings,
+                    of,
+                    timeout_us,
+                })
+                .unwrap()
         };
         let mut calls: Vec<u64> = callers
             .iter()

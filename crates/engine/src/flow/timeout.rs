@@ -21,6 +21,8 @@ pub struct TimeoutReport {
     pub call_latency_us: Percentiles,
     /// The least timeout that cuts at most 0.1 % of the calls, in microseconds: with fewer than 1,000 calls it cuts none.
     pub suggested_us: u64,
+    /// Calls of the baseline, if it has such calls: what is suggested cuts at most 0.1 % of these.
+    pub usual_calls: Option<u64>,
     /// The timeout, in microseconds: as asked for, or as suggested.
     pub timeout_us: u64,
     /// Calls that it cuts.
@@ -47,16 +49,20 @@ impl TimeoutReport {
     /// Levels of what a retry takes: the middles of as many equal parts of all calls.
     const RETRY_LEVELS: usize = 20;
 
-    /// Starts from the requests as they are and the calls, sorted; the timeout is `None` if the suggested one is looked at.
+    /// Starts from the requests as they are and the calls, sorted, with those of the baseline; the timeout is `None` if the
+    /// suggested one is looked at.
     pub fn new(
         of: CallTarget,
         timeout_us: Option<u64>,
         before: &WhatIfReport,
         calls: &CallTimes,
+        usual: Option<&CallTimes>,
     ) -> TimeoutReport {
         let sorted = &calls.before_us;
-        let cut = sorted.len() / TimeoutReport::SUGGESTED_CUTS_ONE_OF;
-        let suggested_us = sorted.iter().rev().nth(cut).copied().unwrap_or(0);
+        let usual = usual.map(|usual| &usual.before_us).filter(|usual| !usual.is_empty());
+        let known = usual.unwrap_or(sorted);
+        let cut = known.len() / TimeoutReport::SUGGESTED_CUTS_ONE_OF;
+        let suggested_us = known.iter().rev().nth(cut).copied().unwrap_or(0);
         let timeout_us = timeout_us.unwrap_or(suggested_us);
         let sum: u128 = sorted.iter().map(|&us| u128::from(us.min(timeout_us))).sum();
         let count = sorted.len().max(1) as u128;
@@ -74,6 +80,7 @@ impl TimeoutReport {
             calls: sorted.len() as u64,
             call_latency_us: Percentiles::of_sorted(sorted),
             suggested_us,
+            usual_calls: usual.map(|usual| usual.len() as u64),
             timeout_us,
             // A mean is never above the greatest, which is a u64.
             retry_us: ((sum + count / 2) / count) as u64,
@@ -110,7 +117,7 @@ mod tests {
     fn report(before_us: Vec<u64>, timeout_us: Option<u64>) -> TimeoutReport {
         let calls = CallTimes { after_us: before_us.clone(), before_us };
         let of = CallTarget::Endpoint(Endpoint::new("s", "o"));
-        TimeoutReport::new(of, timeout_us, &WhatIfReport::default(), &calls)
+        TimeoutReport::new(of, timeout_us, &WhatIfReport::default(), &calls, None)
     }
 
     #[test]
@@ -128,6 +135,22 @@ mod tests {
             report(Vec::new(), None),
             TimeoutReport { service: "s".into(), operation: Some("o".into()), ..TimeoutReport::default() }
         );
+    }
+
+    #[test]
+    fn calls_of_a_baseline_say_which_timeout_is_suggested() {
+        let times = |us: Vec<u64>| CallTimes { after_us: us.clone(), before_us: us };
+        let (of, before) = (CallTarget::Service("s".to_owned()), WhatIfReport::default());
+        let (slow, usual) = (times(vec![500, 600, 900]), times(vec![40, 50]));
+        let with = |usual| TimeoutReport::new(of.clone(), None, &before, &slow, usual);
+        let nothing = CallTimes::default();
+        let known = with(Some(&usual));
+        assert_eq!((known.timeout_us, known.usual_calls, known.calls), (50, Some(2), 3));
+        // A retry takes what a call takes here.
+        assert_eq!(known.retry_us, 50);
+        let unknown = with(Some(&nothing));
+        assert_eq!((unknown.timeout_us, unknown.usual_calls), (900, None));
+        assert_eq!(unknown, with(None));
     }
 
     #[test]

@@ -93,10 +93,14 @@ pub fn retry_words(report: &TimeoutReport) -> String {
 /// Returns what is said of the timeout that is suggested.
 pub fn suggested_words(report: &TimeoutReport) -> String {
     let suggested = duration_us(report.suggested_us);
-    if report.calls < TimeoutReport::SUGGESTED_CUTS_ONE_OF as u64 {
-        return format!("Of so few calls {suggested} cuts none: it is the longest.");
+    let (calls, of) = match report.usual_calls {
+        Some(calls) => (calls, " of A"),
+        None => (report.calls, ""),
+    };
+    if calls < TimeoutReport::SUGGESTED_CUTS_ONE_OF as u64 {
+        return format!("Of so few calls{of} {suggested} cuts none: it is the longest.");
     }
-    format!("{suggested} is the least that cuts at most 0.1 % of the calls.")
+    format!("{suggested} is the least that cuts at most 0.1 % of the calls{of}.")
 }
 
 /// Returns the latency of the requests as comma-separated values.
@@ -146,6 +150,13 @@ mod tests {
         );
         report.calls = 999;
         assert_eq!(suggested_words(&report), "Of so few calls 250\u{202f}ms cuts none: it is the longest.");
+        report.usual_calls = Some(3_000);
+        assert_eq!(
+            suggested_words(&report),
+            "250\u{202f}ms is the least that cuts at most 0.1 % of the calls of A."
+        );
+        report.usual_calls = Some(3);
+        assert!(suggested_words(&report).starts_with("Of so few calls of A 250"));
         report.calls = 0;
         assert_eq!(cut_words(&report), "None of 320 requests waits for such a call.");
     }

@@ -208,7 +208,7 @@ pub async fn a_target_says_what_has_to_be_faster_and_becomes_a_what_if(page: &Pa
     page.hidden("[data-test='target-time-trouble']").await?;
     page.ready().await?;
     let said = native(&with(&["--target", &format!("p99={us}us")]), &[&file])?;
-    let ways: Vec<Value> = ["single", "together"]
+    let ways: Vec<Value> = ["single", "together", "parts"]
         .iter()
         .flat_map(|list| said[list].as_array().cloned().unwrap_or_default())
         .collect();
@@ -216,7 +216,10 @@ pub async fn a_target_says_what_has_to_be_faster_and_becomes_a_what_if(page: &Pa
     let best = page.attributes("[data-test='target-way']", "data-best").await?;
     same("ways", shown.len(), ways.len())?;
     for ((way, shown), best) in ways.iter().zip(&shown).zip(&best) {
-        let percent = way["faster_percent"].as_u64().map_or_else(String::new, |percent| percent.to_string());
+        let percent = way["faster_percent"]
+            .as_u64()
+            .or(way["less_percent"].as_u64())
+            .map_or_else(String::new, |percent| percent.to_string());
         same("percent", shown.clone(), percent)?;
         near("at best", best.parse().unwrap_or(f64::NAN), way["at_best_us"].as_f64())?;
     }
@@ -316,7 +319,14 @@ pub async fn a_timeout_of_the_selected_call_cuts_what_the_binary_says(page: &Pag
     page.ready().await?;
     let field = page.run("return document.querySelector('[data-test=\"timeout-time\"]').value").await?;
     same("the field", field, json!(""))?;
-    check(&endpoint).await.map(drop)
+    check(&endpoint).await?;
+    // All calls into a service, whoever makes them; and the call again, once it is chosen.
+    let choose = "const list = document.querySelector('[data-test=\"timeout-service\"]'); \
+                  list.value = [...list.options].at(-1).value; list.dispatchEvent(new Event('change')); return list.value";
+    let service = page.run(choose).await?;
+    page.ready().await?;
+    check(&format!("in:{}", service.as_str().unwrap_or_default())).await?;
+    reopened(page, &file).await
 }
 
 pub async fn a_hundred_calls_are_shown(page: &Page) -> Outcome {

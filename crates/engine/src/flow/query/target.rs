@@ -7,8 +7,8 @@ use crate::anomalies::paper::vae::TrainingProgress;
 use crate::flow::paper::FlowSettings;
 use crate::flow::query::Savings;
 use crate::flow::{
-    self, AnyWay, CallsOf, Changes, FlowModel, Quantile, SavingsReport, ShareChange, TargetPart,
-    TargetReport, TargetWay,
+    self, AnyWay, CallsOf, Changes, EndpointSaving, FlowModel, Quantile, SavingsReport, ShareChange,
+    TargetPart, TargetReport, TargetWay,
 };
 use crate::requests::Selection;
 use crate::run::query::Query;
@@ -95,7 +95,10 @@ const PART: u64 = 2 + LEAST;
 /// Returns the parts of services that take most time, by name. Own work of a service with a single endpoint is that of the
 /// endpoint.
 fn parts(times: &ServicesPartial, savings: &SavingsReport) -> Vec<TargetPart> {
-    let has_several = |service: &str| savings.endpoints.iter().filter(|of| of.service == service).count() > 1;
+    let has_several = |service: &str| {
+        let works = |of: &&EndpointSaving| of.service == service && 2 * of.waiting_spans <= of.spans;
+        savings.endpoints.iter().filter(works).count() > 1
+    };
     let sums = sums(times);
     let most = |part: ServicePart| {
         let time_us = |(_, times): &(&str, (u128, u128))| match part {

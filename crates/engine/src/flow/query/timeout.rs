@@ -16,11 +16,13 @@ use serde::{Deserialize, Serialize};
 pub struct Timeout {
     /// The selected requests.
     pub selection: Selection,
+    /// Set A, whose calls say which timeout is suggested; `None`: those of the selected requests do.
+    pub baseline: Option<Selection>,
     /// Settings by which flows are learned.
     pub settings: FlowSettings,
     /// Target whose calls get the timeout.
     pub of: CallTarget,
-    /// The timeout in microseconds; `None`: the one that cuts 0.1 % of the calls.
+    /// The timeout in microseconds; `None`: the one that cuts 0.1 % of the calls, or of those of the baseline.
     pub timeout_us: Option<u64>,
 }
 
@@ -28,12 +30,20 @@ impl Query for Timeout {
     type Report = TimeoutReport;
 
     async fn run(self, workers: Workers) -> Result<TimeoutReport, EngineError> {
-        let Timeout { selection, settings, of, timeout_us } = self;
+        let Timeout { selection, baseline, settings, of, timeout_us } = self;
         let model = model(&workers, &selection, settings).await?;
-        let calls = CallsOf::Target(of.clone());
-        let mut before = what_if(&workers, &selection, model.clone(), Changes::default(), calls).await?;
-        let calls = CallTimes::joined(before.take_calls().into_values());
-        let mut report = TimeoutReport::new(of, timeout_us, &before.finish(), &calls);
+        let as_it_is = async |selection: &Selection| {
+            let calls = CallsOf::Target(of.clone());
+            let mut before = what_if(&workers, selection, model.clone(), Changes::default(), calls).await?;
+            let calls = CallTimes::joined(before.take_calls().into_values());
+            Ok::<_, EngineError>((before.finish(), calls))
+        };
+        let (before, calls) = as_it_is(&selection).await?;
+        let usual = match &baseline {
+            Some(baseline) => Some(as_it_is(baseline).await?.1),
+            None => None,
+        };
+        let mut report = TimeoutReport::new(of.clone(), timeout_us, &before, &calls, usual.as_ref());
         if report.calls == 0 {
             return Ok(report);
         }
