@@ -236,6 +236,11 @@ impl Page {
         self.0.model.borrow().clone()
     }
 
+    /// Returns whether a saved detector judges.
+    pub fn has_model(self) -> bool {
+        self.0.model.borrow().is_some()
+    }
+
     /// Judges by a saved detector from now on, or by a trained one again.
     pub fn set_model(self, model: Option<Vec<u8>>) {
         self.0.model.replace(model);

@@ -64,6 +64,8 @@ pub struct Queries {
     pub compare_diagnoses: Slot<queries::CompareDiagnoses>,
     /// Requests by how anomalous they are.
     pub anomaly: Slot<queries::Anomalies>,
+    /// Which of the judged requests the subject of the verdict hits.
+    pub verdict_hits: Slot<queries::VerdictHits>,
     /// Evaluation of how well anomalous requests are found.
     pub anomaly_evaluation: Slot<queries::AnomalyEvaluation>,
     /// The trace of the chosen anomalous request.

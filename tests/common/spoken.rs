@@ -70,6 +70,7 @@ fn messages() -> Vec<Vec<u8>> {
         queries::Impact { selection: selection() }.to_message(),
         queries::Compare { a: selection(), b: selection() }.to_message(),
         queries::ServiceChanges { a: selection(), b: selection() }.to_message(),
+        queries::VerdictHits { a: a.clone(), b: b.clone() }.to_message(),
         queries::Diagnosis { selection: selection(), settings: DiagnosisSettings::default() }.to_message(),
         queries::Endpoints { selection: selection() }.to_message(),
         queries::Errors { selection: selection() }.to_message(),

@@ -130,7 +130,7 @@ fn the_auto_encoder_learns_the_same_bits() {
     let all = Selection::default();
     let query = queries::Anomalies { train: all.clone(), test: all, settings };
     let report = run(&mut load(1 << 16), query);
-    assert_same("anomalies", &(json::anomaly(&report).unwrap() + "\n"), native!("anomaly.json"));
+    assert_same("anomalies", &(json::anomaly(&report, None).unwrap() + "\n"), native!("anomaly.json"));
 }
 
 #[wasm_bindgen_test]

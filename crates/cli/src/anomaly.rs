@@ -14,6 +14,7 @@ use pathlight_engine::anomalies::{
 };
 use pathlight_engine::queries;
 use pathlight_engine::requests::Selection;
+use pathlight_engine::verdict::SubjectHits;
 use pathlight_view::anomalies::labelled::{LABELLED, LabelledCase, LabelledCases};
 use pathlight_view::anomalies::{self, AnomalyLine};
 use pathlight_view::json;
@@ -248,9 +249,14 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
         return Ok(());
     }
     let test = Selection { group: groups.len() as u8 - 1, ..train.clone() };
+    let has_sides = groups.len() > 1;
+    let (train, test) = if has_sides { train.as_baseline_of(test) } else { (train, test) };
+    let hits = (has_sides && !args.vae).then(|| queries::VerdictHits { a: train.clone(), b: test.clone() });
     let query = queries::Anomalies { train, test, settings };
     let report = Rc::new(pool.run_watched(query, &mut watch())?);
-    args.settings.print_report(|| json::anomaly(&report), |rows| report_text(&report, rows))?;
+    let hits = hits.map(|query| pool.run(query)).transpose()?.flatten();
+    let (report, hits) = (&report, hits.as_ref());
+    args.settings.print_report(|| json::anomaly(report, hits), |rows| report_text(report, hits, rows))?;
     match args.fail_on {
         // One answer takes one test.
         Some(least) if report.abnormal_by_one_test() as u64 >= least => {
@@ -280,9 +286,12 @@ fn read_models(files: &[PathBuf]) -> Result<Option<Vec<u8>>, Failure> {
     Ok(Some(merged.to_bytes()))
 }
 
-fn report_text(report: &Rc<AnomalyReport>, rows: usize) -> String {
+fn report_text(report: &Rc<AnomalyReport>, hits: Option<&SubjectHits>, rows: usize) -> String {
     let mut out = anomalies::title(report) + "\n";
     // Writing to a String cannot fail.
+    if let Some(hits) = anomalies::hits::comparable(report, hits) {
+        let _ = writeln!(out, "{}", anomalies::hits::summary(report, hits));
+    }
     for (requests, what) in anomalies::groups(report).iter().map(|group| (group.requests, &group.words)) {
         let _ = writeln!(out, "{requests:>8}  {what}");
     }
@@ -291,7 +300,7 @@ fn report_text(report: &Rc<AnomalyReport>, rows: usize) -> String {
         let _ = writeln!(out, "{:>8}  {groups_left}", "");
     }
     let is_listed = |line: &AnomalyLine| report.is_abnormal(line.row()) || !report.has_verdicts;
-    let lines = AnomalyLine::of(report).into_iter().filter(is_listed).collect();
+    let lines = AnomalyLine::of(report, hits).into_iter().filter(is_listed).collect();
     let table = anomalies::table().filled(lines);
     let remarks = |line: &AnomalyLine| {
         let AnomalyRow { request, nearest, reasons, .. } = line.row();
@@ -299,7 +308,12 @@ fn report_text(report: &Rc<AnomalyReport>, rows: usize) -> String {
         let others = anomalies::reasons(report, line.row()).into_iter().skip(reasons.len().min(1));
         let nearest = nearest.iter().map(|nearest| format!("most like it: trace {}", nearest.trace_id));
         let trace = [format!("trace {}", request.trace_id)];
-        others.chain(trace).chain(nearest).map(|remark| format!("  {remark}")).collect()
+        others
+            .chain(line.hit_words().map(str::to_owned))
+            .chain(trace)
+            .chain(nearest)
+            .map(|remark| format!("  {remark}"))
+            .collect()
     };
     if !table.rows().is_empty() {
         let printed = TextTable::with_remarks(&table, 2, rows, remarks);

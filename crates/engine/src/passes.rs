@@ -31,6 +31,7 @@ use crate::summaries::joined::{JoinPass, NamedPass};
 use crate::timeline::query::{Pressures, Trace};
 use crate::timeline::span::Span;
 use crate::verdict::hit::{HitsPass, RequestTimesPass};
+use crate::verdict::hits_query::SubjectRowsPass;
 use crate::verdict::query::ServicesPass;
 use pathlight_base::encoding::{self, Damaged};
 
@@ -87,6 +88,7 @@ list!(REQUEST_PASSES: StartRequestPass, read_request_pass, RequestPassNumber, [
     ServicesPass,
     SlowestPass,
     SplitPass,
+    SubjectRowsPass,
     TagValuesPass,
     TagsPass,
     TiedColumnsPass,

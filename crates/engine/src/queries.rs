@@ -32,6 +32,7 @@ pub use crate::split::tag_values_query::TagValues;
 pub use crate::timeline::query::{Pressures, Trace};
 pub use crate::timeline::span::{Span, SpanKey, SpanReport};
 pub use crate::trend::query::{Trend, TrendDay, TrendReport};
+pub use crate::verdict::hits_query::VerdictHits;
 pub use crate::verdict::query::ServiceChanges;
 
 use crate::EngineError;
@@ -100,6 +101,7 @@ list! {
     Timeout,
     Trace,
     Trend,
+    VerdictHits,
     WhatIf,
 }
 

@@ -22,6 +22,7 @@ use pathlight_base::format::counted;
 use pathlight_engine::anomalies::{AnomalyReport, AnomalySettings, EvaluationTable, SPLITS};
 use pathlight_engine::queries;
 use pathlight_engine::requests::RequestRef;
+use pathlight_engine::verdict::SubjectHits;
 use pathlight_view::address::Address;
 use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::anomalies::{self, AnomalyLine};
@@ -69,8 +70,8 @@ pub struct AnomaliesView {
     table: CompanionTable<AnomalyLine>,
     /// The revision of the evaluation that is shown.
     evaluated: Option<u64>,
-    /// The focus that reasons are shown for, and the revision of the report.
-    explained: Option<(Focus, u64)>,
+    /// The focus that reasons are shown for, and the revisions of both reports.
+    explained: Option<(Focus, u64, Option<u64>)>,
     links: Listeners,
 }
 
@@ -145,9 +146,10 @@ impl AnomaliesView {
         }
     }
 
-    /// Lists how many requests have which verdict, and the requests by their first reason; each group can be opened. A click
-    /// on a verdict, or below a group, keeps these requests in all views.
-    fn list_groups(&mut self, page: Page, report: &Rc<AnomalyReport>) {
+    /// Lists how many requests have which verdict, how many of them the subject of the verdict on both sets hits, and the
+    /// requests by their first reason; each group can be opened. A click on a verdict, or below a group, keeps these requests
+    /// in all views.
+    fn list_groups(&mut self, page: Page, report: &Rc<AnomalyReport>, hits: Option<&SubjectHits>) {
         self.group_links.clear();
         self.groups.clear();
         let groups = anomalies::groups(report);
@@ -169,6 +171,14 @@ impl AnomaliesView {
                 links.add(&only(&line.words, "anomaly-verdict", line.rows));
             }
             self.groups.add(&el("li").child(&links));
+        }
+        if let Some(found) = hits.and_then(|hits| anomalies::hits::comparable(report, Some(hits))) {
+            let words = div("").test("anomaly-hits").text(&anomalies::hits::summary(report, found));
+            let links = div("verdicts");
+            for line in anomalies::hits::lines(report, found) {
+                links.add(&only(&line.words, "anomaly-hit", line.rows));
+            }
+            self.groups.add(&el("li").child(&words).child(&links));
         }
         for group in groups {
             let words = format!("{}: {}", counted(group.requests, "request"), group.words);
@@ -204,6 +214,11 @@ impl AnomaliesView {
         let list = el("ul");
         for reason in anomalies::reasons(report, row) {
             list.add(&el("li").text(&reason));
+        }
+        let hits = hits(page);
+        let found = hits.as_deref().and_then(|hits| anomalies::hits::comparable(report, hits.as_ref()));
+        if let Some(words) = found.and_then(|found| anomalies::hits::words(report, found, row)) {
+            list.add(&el("li").test("anomaly-hit-words").text(&words));
         }
         let (train, test) = anomalies::sides(&page.address());
         let link = |text: &str, test: &str, request: &RequestRef, group: u8| {
@@ -250,9 +265,15 @@ fn shown(page: Page) -> Option<Rc<AnomalyReport>> {
     Some(anomalies::chosen(&report, &page.address().anomaly))
 }
 
+/// Returns which judged requests the subject of the verdict hits, once that is known; `None` where no set A is normal.
+fn hits(page: Page) -> Option<Rc<Option<SubjectHits>>> {
+    anomalies::hits::query(&page.address(), page.has_model())?;
+    page.queries().verdict_hits.fresh()
+}
+
 impl PageView for AnomaliesView {
-    /// Report, and the accepted rate of false alarms.
-    type Content = (u64, u32);
+    /// Report, the accepted rate of false alarms, and the report on requests that are hit.
+    type Content = (u64, u32, Option<u64>);
 
     fn ask(page: Page, address: &Address) {
         let queries = page.queries();
@@ -264,6 +285,9 @@ impl PageView for AnomaliesView {
         let Some(report) = queries.anomaly.fresh() else { return };
         if let Some(at) = place(page, &report) {
             pair::query(page, &report.rows[at], groups);
+        }
+        if let Some(query) = anomalies::hits::query(address, page.has_model()) {
+            queries.verdict_hits.want(page, query);
         }
         // What takes long comes last.
         if address.anomaly.evaluate {
@@ -278,22 +302,25 @@ impl PageView for AnomaliesView {
         &self.frame
     }
 
-    fn content(&self, page: Page) -> Option<(u64, u32)> {
+    fn content(&self, page: Page) -> Option<Self::Content> {
         let slot = &page.queries().anomaly;
-        slot.get().map(|_| (slot.revision(), page.address().anomaly.alpha_ppm))
+        let hits = hits(page).map(|_| page.queries().verdict_hits.revision());
+        slot.get().map(|_| (slot.revision(), page.address().anomaly.alpha_ppm, hits))
     }
 
     fn is_stale(&self, page: Page) -> bool {
         page.queries().anomaly.is_waiting()
     }
 
-    fn take(&mut self, page: Page, _: &(u64, u32), _: Option<&(u64, u32)>) {
+    fn take(&mut self, page: Page, _: &Self::Content, _: Option<&Self::Content>) {
         let Some(report) = shown(page) else { return };
         let why = anomalies::why_empty(anomalies::normal(&page.address()), &report);
-        self.list_groups(page, &report);
+        let hits = hits(page);
+        let hits = hits.as_deref().and_then(Option::as_ref);
+        self.list_groups(page, &report, hits);
         self.frame.set_text(why);
         self.title.set_text(&anomalies::title(&report));
-        self.table.set_rows(AnomalyLine::of(&report), why);
+        self.table.set_rows(AnomalyLine::of(&report, hits), why);
         let canvas = self.chart.canvas();
         canvas.set("data-abnormal", &report.abnormal().to_string());
         canvas.set("data-requests", &report.rows.len().to_string());
@@ -323,7 +350,8 @@ impl PageView for AnomaliesView {
         self.table.select_at(at);
         let is_paired = self.pair.take(page, at.map(|at| (&*report, &report.rows[at])));
         self.scroller.show(!is_paired);
-        let now = Some((page.focus().clone(), slot.revision()));
+        let hits = hits(page).map(|_| page.queries().verdict_hits.revision());
+        let now = Some((page.focus().clone(), slot.revision(), hits));
         if self.explained == now {
             return;
         }

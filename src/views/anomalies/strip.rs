@@ -65,6 +65,13 @@ pub fn formats(
             anomalies::chart::export_svg(&*report()?, size, theme, "How anomalous requests are").ok()
         }),
         ("CSV table", "csv", Box::new(move || table.csv())),
-        ("JSON report", "json", Box::new(move || json::anomaly(&*report()?).ok())),
+        (
+            "JSON report",
+            "json",
+            Box::new(move || {
+                let hits = super::hits(page);
+                json::anomaly(&*report()?, hits.as_deref().and_then(Option::as_ref)).ok()
+            }),
+        ),
     ]
 }

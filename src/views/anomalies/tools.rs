@@ -82,7 +82,7 @@ impl AnomaliesTools {
         let overview = page.queries().overview.get();
         let has_two = overview.as_ref().is_some_and(|overview| overview.other_traces > 0);
         let normal = normal(&page.address());
-        let is_loaded = page.model().is_some();
+        let is_loaded = page.has_model();
         controls::choose(&self.normal, if is_loaded { LOADED.0 } else { normal.key() });
         for (option, flag, is_on) in
             [(NORMALS.len() - 1, "disabled", !has_two), (NORMALS.len(), "hidden", !is_loaded)]
@@ -120,7 +120,7 @@ fn normal_select(page: Page, keep: &Listeners) -> El {
         let overview = page.queries().overview.get();
         let half_us = overview.map_or(0, |overview| overview.start_us / 2 + overview.end_us / 2);
         // What else is chosen takes the place of a loaded baseline, which is only listed while it judges.
-        if page.model().is_some() {
+        if page.has_model() {
             page.set_model(None);
         }
         page.change(|address| address.anomaly.normal = JudgedAgainst::from_key(&key, half_us));
@@ -194,9 +194,9 @@ fn load_button(page: Page, keep: &Listeners) -> (El, El) {
         });
     });
     let pick = file.clone();
-    let load = button("").test("anomaly-model").on_click(keep, move || {
-        if page.model().is_some() { page.set_model(None) } else { pick.html().click() }
-    });
+    let load = button("")
+        .test("anomaly-model")
+        .on_click(keep, move || if page.has_model() { page.set_model(None) } else { pick.html().click() });
     (load, file)
 }
 

@@ -344,6 +344,7 @@ proptest! {
         cases.add(queries::Search { selection: whole.clone(), search: search() });
         cases.add(queries::ServiceChanges { a: bulk.clone(), b: tail.clone() });
         cases.add(queries::Compare { a: whole.clone(), b: whole.clone() });
+        cases.add(queries::VerdictHits { a: bulk.clone(), b: tail.clone() });
         cases.add(queries::Compare { a: bulk, b: tail });
         let trace = queries::Trace {
             trace_id: trace_id.clone(),

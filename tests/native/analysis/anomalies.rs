@@ -129,7 +129,7 @@ fn requests_that_are_not_explained_are_counted_and_say_so() {
     assert!(anomalies::title(&report).ends_with("; the reasons of 2 are not worked out"));
     let (words, next) = anomalies::unexplained(&report, 4).unwrap();
     assert_eq!((words.as_str(), next), ("Explain 2 more of 2 without reasons", 504));
-    let value: serde_json::Value = serde_json::from_str(&json::anomaly(&report).unwrap()).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&json::anomaly(&report, None).unwrap()).unwrap();
     assert_eq!((&value["unexplained"], &value["traces"][5]["unexplained"]), (&2.into(), &true.into()));
     let all = judged(&normal(1..501), &odd, AnomalySettings { explain: next, ..settings });
     assert_eq!((all.unexplained(), anomalies::unexplained(&all, next)), (0, None));
@@ -288,7 +288,7 @@ fn training_with_abnormal_requests_leaves_them_out() {
     assert_eq!((as_is.contaminated, cleaned.contaminated), (0.0, 0.03));
     let words = "; since up to 3.0\u{202f}% of the baseline may be abnormal, up to 4.0\u{202f}% of normal requests may be called abnormal";
     assert!(anomalies::title(&cleaned).ends_with(words), "{}", anomalies::title(&cleaned));
-    let value: serde_json::Value = serde_json::from_str(&json::anomaly(&cleaned).unwrap()).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&json::anomaly(&cleaned, None).unwrap()).unwrap();
     assert_eq!(value["contaminated"], 0.03);
     let mut many = cleaned.clone();
     let normal = AnomalyRow { p_different: 1.0, p_delayed: Some(1.0), ..many.rows[0].clone() };
@@ -385,7 +385,8 @@ fn what_is_off_the_critical_path_does_not_delay_unless_it_covers_a_sibling() {
             assert_eq!(row.part, if is_inside { PartOfRequest::Covering } else { PartOfRequest::OffPath });
             assert!(report.is_abnormal(row));
             assert_eq!(anomalies::severity(&report, row), severity, "{kinds:?}");
-            let value: serde_json::Value = serde_json::from_str(&json::anomaly(&report).unwrap()).unwrap();
+            let value: serde_json::Value =
+                serde_json::from_str(&json::anomaly(&report, None).unwrap()).unwrap();
             assert_eq!(value["traces"][0]["part"], "off_path");
         }
     }

@@ -98,7 +98,7 @@ fn a_report_of_the_auto_encoder_has_both_thresholds() {
     assert_eq!(above as u64, thresholds.abnormal_held_out);
     assert!(above >= 1 && thresholds.held_out != Some(thresholds.learned));
     assert!(anomalies::title(&report).contains("held out of training"), "{}", anomalies::title(&report));
-    let json = json::anomaly(&report).unwrap();
+    let json = json::anomaly(&report, None).unwrap();
     assert!(json.contains("\"held_out_requests\": "), "{json}");
 }
 

@@ -2,12 +2,15 @@
 
 use crate::common::generated_as;
 use pathlight::base::statistics::Random;
+use pathlight::engine::anomalies::AnomalySettings;
 use pathlight::engine::findings::Finding;
 use pathlight::engine::queries;
 use pathlight::engine::requests::{Filter, Selection};
 use pathlight::engine::run::native::NativePool;
-use pathlight::engine::verdict::{HitRequests, ServicePart, Subject};
+use pathlight::engine::verdict::{HitRequests, ServicePart, Subject, SubjectRow};
 use pathlight::generate::{GenerateOptions, Generator, Inject};
+use pathlight::view::anomalies;
+use pathlight::view::anomalies::hits::HitRows;
 use std::collections::BTreeSet;
 
 const TRACES: u64 = 400;
@@ -36,7 +39,7 @@ fn requests_that_a_fault_delays_are_hit_and_few_others() {
         .iter()
         .filter(|place| place.share >= 0.3 && (place.subspan.is_some() || place.name.contains("->")))
         .collect();
-    let (mut recall, mut others) = ([0usize; 2], [0usize; 2]);
+    let (mut recall, mut others, mut compared) = ([0usize; 2], [0usize; 2], 0);
     for seed in 0..30u64 {
         let chosen = Random::new(seed, 1, 0).unit() * places.len() as f64;
         let place = places[chosen as usize];
@@ -69,13 +72,42 @@ fn requests_that_a_fault_delays_are_hit_and_few_others() {
                 assert_eq!(counted.hit, hit.len() as u64, "seed {seed}: {subject}");
             }
         }
+        compared += usize::from(one_by_one(&mut pool, &all));
     }
+    assert!(compared >= 20, "only in {compared} of 30 a verdict names a service");
     println!(
         "of {} delayed requests {} are hit, of {} others {}",
         recall[1], recall[0], others[1], others[0]
     );
     assert!(recall[0] * 100 >= recall[1] * 95, "{recall:?}");
     assert!(others[0] * 100 <= others[1] * 2, "{others:?}");
+}
+
+/// Compares the requests that the verdict on both sets hits, one by one, with those that the filter of its subject keeps and
+/// with those that are delayed. Returns whether the verdict names a subject.
+fn one_by_one(pool: &mut NativePool, all: &Selection) -> bool {
+    let (train, test) = Selection::default().as_baseline_of(all.clone());
+    let query = queries::VerdictHits { a: train.clone(), b: test.clone() };
+    let Some(hits) = pool.run(query).unwrap() else { return false };
+    let filters = vec![Filter::hit(hits.subject.clone())];
+    let (_, filtered) = Selection::default().as_baseline_of(Selection { filters, ..all.clone() });
+    let ids = |rows: &mut dyn Iterator<Item = &SubjectRow>| {
+        rows.map(|row| row.request.trace_id.clone()).collect::<BTreeSet<String>>()
+    };
+    let hit = ids(&mut hits.rows.iter().filter(|row| row.is_hit()));
+    assert_eq!(hit, kept(pool, filtered), "{}", hits.subject);
+    assert_eq!(hits.counts().hit, hit.len() as u64);
+    let settings = AnomalySettings::default();
+    let report = pool.run(queries::Anomalies { train, test, settings }).unwrap();
+    let HitRows { both, only_hit, only_delayed } = HitRows::of(&report, &hits);
+    assert_eq!((both.len() + only_hit.len()) as u64, hits.counts().hit);
+    assert_eq!((both.len() + only_delayed.len()) as u64, report.verdicts().delayed);
+    // Each request about which both disagree is explained.
+    for row in only_hit.into_iter().chain(only_delayed) {
+        let words = anomalies::hits::words(&report, &hits, &report.rows[row]).unwrap();
+        assert!(words.contains(" but not "), "{words}");
+    }
+    true
 }
 
 #[test]

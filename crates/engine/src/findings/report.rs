@@ -152,10 +152,7 @@ impl Finding {
     /// Returns the part of a service that it is about, if it is about one.
     pub fn subject(&self) -> Option<Subject> {
         match &self.facts {
-            FindingFacts::Changed(report) => {
-                let change = report.culprit()?;
-                Some(Subject { service: change.service.clone(), part: change.lead.as_ref()?.part })
-            }
+            FindingFacts::Changed(report) => report.subject(),
             FindingFacts::Cost(facts) => {
                 Some(Subject { service: facts.cost.service.clone(), part: facts.cost.lead() })
             }

@@ -121,21 +121,28 @@ pub(crate) async fn hits(
     Ok(usual.into_iter().zip(found).map(|(usual, found)| HitRequests::count(&limits(usual), found)).collect())
 }
 
+/// Returns what is usual of a subject in requests of a selection, by the requests that say so.
+pub(crate) async fn usual_limits(
+    workers: &Workers,
+    selection: &Selection,
+    against: Option<&Selection>,
+    subject: &Subject,
+) -> Result<Limits, EngineError> {
+    let key = (subject.clone(), usual_requests(selection, against));
+    if let Some(known) = workers.cuts().limits(&key) {
+        return Ok(known);
+    }
+    let usual = times(workers, &key.1, std::slice::from_ref(subject)).await?;
+    let found = usual.into_iter().next().map(limits).unwrap_or_default();
+    Ok(workers.cuts().keep_limits(key, found))
+}
+
 /// Returns a selection whose filters know what is usual.
 pub(crate) async fn with_limits(workers: &Workers, selection: &Selection) -> Result<Selection, EngineError> {
     let mut with_limits = selection.clone();
     for filter in &mut with_limits.filters {
         if let Filter::Hit(hit) = filter {
-            let reference = usual_requests(selection, hit.against.as_ref());
-            let key = (hit.subject.clone(), reference);
-            let known = match workers.cuts().limits(&key) {
-                Some(known) => known,
-                None => {
-                    let usual = times(workers, &key.1, std::slice::from_ref(&key.0)).await?;
-                    let found = usual.into_iter().next().map(limits).unwrap_or_default();
-                    workers.cuts().keep_limits(key, found)
-                }
-            };
+            let known = usual_limits(workers, selection, hit.against.as_ref(), &hit.subject).await?;
             (hit.against, hit.limits_us) = (None, known.into_iter().collect());
         }
     }

@@ -10,6 +10,7 @@ mod drift;
 mod excess;
 mod failing;
 pub(crate) mod hit;
+pub(crate) mod hits_query;
 mod observe;
 pub mod one_set;
 mod proportion;
@@ -25,6 +26,7 @@ mod tests;
 pub use cells::{CallSums, ServiceSums, ServicesPartial};
 pub use hit::HitRequests;
 pub(crate) use hit::hit_limit_us;
+pub use hits_query::{SubjectHits, SubjectRow};
 pub use observe::ServicesObserver;
 pub(crate) use observe::answer_of_other_service;
 pub use report::{

@@ -1,6 +1,7 @@
 //! The ranking as plain data. Times are microseconds per request of set B unless a field says otherwise.
 
 pub use super::cells::ServiceExemplar;
+use super::subject::Subject;
 use pathlight_base::statistics::Interval;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -314,6 +315,12 @@ impl ServicesReport {
     pub fn culprit(&self) -> Option<&ServiceChange> {
         let first = self.services.iter().find(|row| row.is_sure());
         first.filter(|_| self.in_proportion.is_none())
+    }
+
+    /// Returns the part of a service that explains best that B is slower; `None` if none does.
+    pub fn subject(&self) -> Option<Subject> {
+        let change = self.culprit()?;
+        Some(Subject { service: change.service.clone(), part: change.lead.as_ref()?.part })
     }
 
     /// Returns what to say first: of calls that vanish and calls that fail what concerns most requests, unless a service

@@ -9,12 +9,13 @@ use pathlight_engine::anomalies::{
     ReasonGroup, ReasonKind, ReasonRow, Thresholds,
 };
 
+use pathlight_engine::verdict::SubjectHits;
 public_json! {
     /// Judged requests, and why they are abnormal.
     ///
     /// With the auto-encoder (`--vae`) `score` is minus the log-likelihood, and `p` the share of the density of training
     /// log-likelihoods at or below that of the request; 0 where a call path was never seen in training.
-    Anomaly<'a>(report: &'a AnomalyReport) {
+    Anomaly<'a>(report: &'a AnomalyReport, hits: Option<&'a SubjectHits>) {
         /// Number of `traces` that are abnormal.
         abnormal: usize = report.abnormal(),
         /// Number of `traces` that are abnormal by both verdicts as one test, by `p`: `--fail-on` counts these.
@@ -43,11 +44,15 @@ public_json! {
         /// The abnormal requests by their first reason, the largest group first. Without verdicts all that have a reason.
         groups: Vec<Group> = report.groups().iter().map(Group::of).collect(),
         /// The least score that is abnormal, as far as the training requests tell.
+        /// What the verdict on both sides is about, and how many of `traces` it hits, which `delayed` does not count: hit is about
+        /// one part of one service, beyond what is usual; delayed about any place, beyond all that was seen. `null` where the
+        /// verdict names no service, and without `--train` and `--test` of traces.
+        hits: Option<Hits<'a>> = hits.map(|hits| Hits::of(report, hits)),
         threshold: f64 = report.threshold(),
         /// Of the auto-encoder: its two thresholds; of a sliding window those of the last network. Else `null`.
         thresholds: Option<Densities> = report.thresholds.as_ref().map(Densities::of),
         /// The judged requests, the most anomalous first.
-        traces: Vec<Row<'a>> = report.rows.iter().map(|row| Row::of(report, row)).collect(),
+        traces: Vec<Row<'a>> = report.rows.iter().map(|row| Row::of(report, hits, row)).collect(),
         /// Training requests.
         trained: u64 = report.trained,
         /// Number of `traces` that are abnormal (without verdicts: lead the list) and are not explained, see
@@ -73,6 +78,30 @@ public_json! {
 }
 
 public_json! {
+public_json! {
+    /// Judged requests by whether the subject of the verdict hits them, and whether they are delayed.
+    Hits<'a>(report: &'a AnomalyReport, hits: &'a SubjectHits) {
+        /// Requests that are hit and delayed.
+        both: usize = HitRows::of(report, hits).both.len(),
+        /// Requests in which it takes longer than is usual.
+        hit: u64 = hits.counts().hit,
+        /// Requests that use it and are of a type of which enough is known.
+        judged: u64 = hits.counts().judged,
+        /// Requests that are delayed and not hit.
+        only_delayed: usize = HitRows::of(report, hits).only_delayed.len(),
+        /// Requests that are hit and not delayed.
+        only_hit: usize = HitRows::of(report, hits).only_hit.len(),
+        /// The part of the service: `own` for its own work, `in` for waiting for it, `out` for its calls of others.
+        part: &'static str = hits.subject.part.key(),
+        /// The service.
+        service: &'a str = &hits.subject.service,
+        /// The same in words.
+        text: String = hits::summary(report, hits),
+        /// Requests that use it and are of a type of which too few are there to compare with.
+        too_few: u64 = hits.counts().too_few,
+    }
+}
+
     /// Requests with one leading reason.
     Group(group: &ReasonGroup) {
         /// Number of requests.
@@ -84,7 +113,7 @@ public_json! {
 
 public_json! {
     /// One judged request.
-    Row<'a>(report: &'a AnomalyReport, row: &'a AnomalyRow) {
+    Row<'a>(report: &'a AnomalyReport, hits: Option<&SubjectHits>, row: &'a AnomalyRow) {
         /// Whether it is abnormal, delayed or different; `null` without a verdict: no baseline, or a root that training has
         /// never seen.
         abnormal: Option<bool> = (report.has_verdicts && !row.is_unknown).then(|| report.is_abnormal(row)),
@@ -93,6 +122,11 @@ public_json! {
         /// Whether it is different; `null` without a verdict.
         different: Option<bool> = (report.has_verdicts && !row.is_unknown).then(|| report.is_different(row)),
         /// Its latency.
+        /// Whether the subject of `hits` takes longer in it than is usual; `null` where it does not use the subject, or that is
+        /// not known.
+        hit: Option<bool> = hits.and_then(|hits| hits::is_hit(hits, row)),
+        /// Whether it is hit and delayed, and why if only one of them, in words; `null` if it is neither, or that is not known.
+        hit_text: Option<String> = hits.and_then(|hits| hits::words(report, hits, row)),
         latency_us: u64 = row.request.latency_us,
         /// The normal request most like it; `null` if none was looked for.
         nearest_trace_id: Option<&'a str> = row.nearest.as_ref().map(|nearest| nearest.trace_id.as_str()),
@@ -296,12 +330,12 @@ public_json! {
     }
 }
 
-/// Returns the JSON of `anomaly`.
+/// Returns the JSON of `anomaly`, beside the requests that the subject of the verdict hits.
 ///
 /// # Errors
 /// Only if serde_json refuses a number, which no report holds.
-pub fn anomaly(report: &AnomalyReport) -> Text {
-    pretty(&Anomaly::of(report))
+pub fn anomaly(report: &AnomalyReport, hits: Option<&SubjectHits>) -> Text {
+    pretty(&Anomaly::of(report, hits::comparable(report, hits)))
 }
 
 /// Returns the JSON of `anomaly --evaluate`.

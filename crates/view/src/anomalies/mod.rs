@@ -2,6 +2,7 @@
 
 pub mod chart;
 mod groups;
+pub mod hits;
 pub(crate) mod json;
 pub mod labelled;
 pub mod settings;

@@ -1,6 +1,7 @@
 //! Abnormal requests, and why: what is learned from, groups of reasons, the table, the detector's own report card.
 
 use crate::address::{Address, TraceChoice};
+use crate::anomalies::hits;
 use crate::anomalies::settings::{AnomalyChoice, JudgedAgainst};
 use crate::anomalies::severity::severity_behind;
 pub use crate::anomalies::severity::{reasons, severity};
@@ -16,6 +17,7 @@ use pathlight_engine::anomalies::{
     Thresholds, VerdictCounts,
 };
 use pathlight_engine::requests::{Filter, Selection};
+use pathlight_engine::verdict::SubjectHits;
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
@@ -55,7 +57,11 @@ pub fn sides(address: &Address) -> (Selection, Selection) {
     let (mut train, mut test) = (selection.clone(), selection);
     match normal(address) {
         JudgedAgainst::Default | JudgedAgainst::Others => {}
-        JudgedAgainst::SetA => (train.group, test.group) = (0, 1),
+        JudgedAgainst::SetA => {
+            (train.group, test.group) = (0, 1);
+            // How long subjects usually take is what they take in A, which is not filtered by that.
+            (train, test) = train.as_baseline_of(test);
+        }
         JudgedAgainst::Before(us) => {
             train.filters.push(Filter::Time { from_us: 0, to_us: us });
             test.filters.push(Filter::Time { from_us: us, to_us: u64::MAX });
@@ -271,16 +277,26 @@ pub struct AnomalyLine {
     /// The first reason; empty for ordinary ones.
     why: String,
     report: Rc<AnomalyReport>,
+    /// Whether the subject of the verdict hits it, and what is said of that.
+    hit: (Option<bool>, Option<String>),
 }
 
 impl AnomalyLine {
-    /// Returns the lines of a report, the most anomalous first.
-    pub fn of(report: &Rc<AnomalyReport>) -> Vec<AnomalyLine> {
+    /// Returns the lines of a report, the most anomalous first, beside the requests that the subject of the verdict hits.
+    pub fn of(report: &Rc<AnomalyReport>, hits: Option<&SubjectHits>) -> Vec<AnomalyLine> {
+        let hits = hits::comparable(report, hits);
+        let hit = |row: &AnomalyRow| match hits {
+            Some(found) => (hits::is_hit(found, row), hits::words(report, found, row)),
+            None => (None, None),
+        };
         let why = |row: &AnomalyRow| {
             let first = report.reasons(row).into_iter().next();
             first.map(|reason| report.words(reason, duration))
         };
-        let line = |(at, row)| AnomalyLine { at, why: why(row).unwrap_or_default(), report: report.clone() };
+        let line = |(at, row)| {
+            let why = why(row).unwrap_or_default();
+            AnomalyLine { at, why, report: report.clone(), hit: hit(row) }
+        };
         report.rows.iter().enumerate().map(line).collect()
     }
 
@@ -292,6 +308,11 @@ impl AnomalyLine {
     fn what(&self) -> &'static str {
         severity(&self.report, self.row())
     }
+    /// Returns whether it is hit and delayed, and why if only one of them; `None` if it is neither, or that is not known.
+    pub fn hit_words(&self) -> Option<&str> {
+        self.hit.1.as_deref()
+    }
+
 
     fn is_abnormal(&self) -> bool {
         self.report.is_abnormal(self.row())
@@ -366,6 +387,7 @@ pub fn table() -> Table<AnomalyLine> {
     ];
     Table::new("anomaly-table", "Requests, the most anomalous first", ("score", true), columns)
         .with_attributes(|line| {
+        Column::text_field("hit", |line| line.hit.0.map_or(String::new(), |is| is.to_string()).into()),
             vec![
                 ("data-test", "anomaly".to_owned()),
                 ("data-trace", line.row().request.trace_id.clone()),
@@ -512,13 +534,13 @@ mod tests {
     #[test]
     fn judged_requests_are_lines_with_their_scores() {
         let mut table = table();
-        table.set_rows(AnomalyLine::of(&Rc::new(report())));
+        table.set_rows(AnomalyLine::of(&Rc::new(report()), None));
         assert_eq!(
             table.csv(),
             "trace_id,root_span_id,start_us,latency_us,score,p,abnormal,reasons,nearest_trace_id,delayed,different,\
-             p_delayed,p_different\r\n\
-             ab,1,5,60,7.5,0.0012,true,,,false,true,,0.0012\r\n\
-             cd,1,5,60,0.5,0.75,false,,,false,false,,0.75\r\n"
+             p_delayed,p_different,hit\r\n\
+             ab,1,5,60,7.5,0.0012,true,,,false,true,,0.0012,\r\n\
+             cd,1,5,60,0.5,0.75,false,,,false,false,,0.75,\r\n"
         );
         assert_eq!(table.cell(0, 0), CellText::Number("7.5".to_owned(), "7.5".to_owned()));
         assert_eq!(table.cell(2, 1), CellText::Number("0.75".to_owned(), "0.75".to_owned()));

@@ -3,7 +3,7 @@
 use crate::compare;
 use crate::flow::prediction::off_words;
 use crate::say::sentence::Sentence;
-use crate::say::subject::takes;
+use crate::say::subject::{longer_than_usual, takes};
 use pathlight_base::format::{self, agreeing, count, counted, duration, share};
 use pathlight_base::statistics::Interval;
 use pathlight_engine::findings::{
@@ -13,7 +13,7 @@ use pathlight_engine::findings::{
 };
 use pathlight_engine::flow::MendedLatency;
 use pathlight_engine::verdict::one_set::ServiceCost;
-use pathlight_engine::verdict::{Headline, HitRequests, ServicePart, ServicesReport, Subject};
+use pathlight_engine::verdict::{Headline, ServicePart, ServicesReport};
 use std::cmp::Ordering;
 
 /// Half of a self time saves half of it, unless other work runs beside it: less than this part of it is little.
@@ -55,7 +55,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
     };
     let is_of_sets = matches!(finding.facts, FindingFacts::Changed(_));
     let out = match (finding.hit, finding.subject()) {
-        (Some(hit), Some(subject)) if hit.hit > 0 => hit_requests(out.text(" "), hit, &subject),
+        (Some(hit), Some(subject)) if hit.hit > 0 => longer_than_usual(out.text(" "), hit, &subject),
         (Some(hit), _) if is_of_sets && hit.judged == 0 => {
             out.text(" Too few requests are there to say which it hits.")
         }
@@ -80,25 +80,6 @@ fn mended(out: Sentence, latency: &MendedLatency) -> Sentence {
         out.number(duration(then)).text(" (").number(duration(now)).text(" now)")
     });
     if named.parts.is_empty() { out } else { out.then(named).text(".") }
-}
-
-/// Says in how many requests a subject takes longer than usual.
-fn hit_requests(out: Sentence, hit: HitRequests, subject: &Subject) -> Sentence {
-    let HitRequests { hit, judged, too_few } = hit;
-    let out = match subject.part {
-        ServicePart::Own => out.service(&subject.service).text(" works longer than usual in "),
-        ServicePart::In => {
-            out.text("Waiting for ").service(&subject.service).text(" takes longer than usual in ")
-        }
-        ServicePart::Out => {
-            out.text("Calls by ").service(&subject.service).text(" take longer than usual in ")
-        }
-    };
-    let out = out.number(count(hit)).text(" of ").number(counted(judged, "request"));
-    match too_few {
-        0 => out.text("."),
-        _ => out.text("; of ").number(count(too_few)).text(" more it cannot be said."),
-    }
 }
 
 fn place(sentence: Sentence, place: &FindingPlace) -> Sentence {

@@ -1,8 +1,8 @@
 //! Subjects in words: the own work of a service, waiting for it, calls out of it.
 
 use crate::say::sentence::Sentence;
-use pathlight_base::format::printable;
-use pathlight_engine::verdict::{ServicePart, Subject};
+use pathlight_base::format::{count, counted, printable};
+use pathlight_engine::verdict::{HitRequests, ServicePart, Subject};
 
 /// Returns the name of a subject, such as `Waiting for payment`.
 pub fn subject_words(Subject { service, part }: &Subject) -> String {
@@ -30,5 +30,24 @@ pub(crate) fn takes(out: Sentence, service: &str, part: ServicePart) -> Sentence
         ServicePart::Own => out.text("The own work of ").service(service).text(" takes "),
         ServicePart::In => out.text("Waiting for ").service(service).text(" takes "),
         ServicePart::Out => out.text("Calls by ").service(service).text(" take "),
+    }
+}
+
+/// Says in how many requests a subject takes longer than usual.
+pub(crate) fn longer_than_usual(out: Sentence, hit: HitRequests, subject: &Subject) -> Sentence {
+    let HitRequests { hit, judged, too_few } = hit;
+    let out = match subject.part {
+        ServicePart::Own => out.service(&subject.service).text(" works longer than usual in "),
+        ServicePart::In => {
+            out.text("Waiting for ").service(&subject.service).text(" takes longer than usual in ")
+        }
+        ServicePart::Out => {
+            out.text("Calls by ").service(&subject.service).text(" take longer than usual in ")
+        }
+    };
+    let out = out.number(count(hit)).text(" of ").number(counted(judged, "request"));
+    match too_few {
+        0 => out.text("."),
+        _ => out.text("; of ").number(count(too_few)).text(" more it cannot be said."),
     }
 }
