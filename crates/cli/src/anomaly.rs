@@ -15,7 +15,7 @@ use pathlight_engine::anomalies::{
 use pathlight_engine::queries;
 use pathlight_engine::requests::Selection;
 use pathlight_engine::verdict::SubjectHits;
-use pathlight_view::anomalies::labelled::{LABELLED, LabelledCase, LabelledCases};
+use pathlight_view::anomalies::labelled::{DETECTORS, LABELLED, LabelledCase, LabelledCases};
 use pathlight_view::anomalies::{self, AnomalyLine};
 use pathlight_view::json;
 use std::fmt::Display;
@@ -39,7 +39,7 @@ pub struct Args {
     evaluate: bool,
     /// With `--evaluate`: folders of real faults in place of made ones. Each folder `case-...` in DIR has
     /// `normal.json.gz`, `fault.json.gz`, and `label.json` with the service at fault as `culprit_service`
-    #[arg(long, value_name = "DIR", requires = "evaluate", conflicts_with_all = ["train", "vae"])]
+    #[arg(long, value_name = "DIR", requires = "evaluate", conflicts_with = "train")]
     labels: Option<PathBuf>,
     /// With `--evaluate`: how often the traces are halved anew to count false alarms
     #[arg(long, value_name = "N", default_value_t = SPLITS, requires = "evaluate")]
@@ -186,7 +186,7 @@ fn evaluate_faults(args: &Args, folder: &Path, settings: &AnomalySettings) -> Re
             name: case.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             service: service.to_owned(),
             fault: label["fault_type"].as_str().unwrap_or_default().to_owned(),
-            report: pool.run(query)?,
+            report: pool.run_watched(query, &mut watch())?,
         });
     }
     if faults.cases.is_empty() {
@@ -199,7 +199,9 @@ fn evaluate_faults(args: &Args, folder: &Path, settings: &AnomalySettings) -> Re
 fn faults_text(faults: &LabelledCases) -> String {
     let mut rows = TextTable::new(LABELLED.map(|(head, is)| if is { Right(head) } else { Left(head) }));
     faults.lines().into_iter().for_each(|line| rows.row(line));
-    format!("{}\n\n{rows}", faults.summary())
+    let mut detectors = TextTable::new(DETECTORS.map(|(head, is)| if is { Right(head) } else { Left(head) }));
+    faults.detector_lines().into_iter().for_each(|line| detectors.row(line));
+    format!("{}\n\n{rows}\n{detectors}", faults.summary())
 }
 
 fn export_vectors(args: &Args, encoding: FeatureEncoding) -> Result<(), Failure> {

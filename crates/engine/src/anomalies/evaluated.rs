@@ -83,6 +83,9 @@ pub struct EvaluationRow {
     pub contaminated: f64,
     /// The figures.
     pub accuracy: Accuracy,
+    /// Area under the curve where requests are ranked by one verdict alone, delayed and different; `None` of detectors with one
+    /// verdict.
+    pub auprc_alone: Option<[f64; 2]>,
     /// Share of the abnormal requests that is found by both verdicts as one test; `None` of detectors with one verdict.
     pub one_test_recall: Option<f64>,
     /// Of the abnormal requests called so, the share whose first reason names the endpoint at which they were made

@@ -1,15 +1,16 @@
 //! Requests that are not like the normal ones. Keys are in alphabetical order.
 
-use crate::anomalies::labelled::{LabelledCase, LabelledCases};
+use crate::anomalies::hits::{self, HitRows};
+use crate::anomalies::labelled::{DetectorLine, LabelledCase, LabelledCases};
 use crate::json::parts::{Text, compact, pretty, public_json};
 use pathlight_base::format::duration;
 use pathlight_engine::anomalies::paper::{FeatureEncoding, VectorsReport};
 use pathlight_engine::anomalies::{
-    AlarmShare, AnomalyReport, AnomalyRow, EvaluationRow, EvaluationTable, FalseAlarmRow, PartOfRequest,
-    ReasonGroup, ReasonKind, ReasonRow, Thresholds,
+    AlarmShare, AnomalyReport, AnomalyRow, EvaluationRow, EvaluationTable, FalseAlarmRow, FaultDetector,
+    PartOfRequest, ReasonGroup, ReasonKind, ReasonRow, Thresholds,
 };
-
 use pathlight_engine::verdict::SubjectHits;
+
 public_json! {
     /// Judged requests, and why they are abnormal.
     ///
@@ -43,11 +44,11 @@ public_json! {
         features: u64 = report.features,
         /// The abnormal requests by their first reason, the largest group first. Without verdicts all that have a reason.
         groups: Vec<Group> = report.groups().iter().map(Group::of).collect(),
-        /// The least score that is abnormal, as far as the training requests tell.
         /// What the verdict on both sides is about, and how many of `traces` it hits, which `delayed` does not count: hit is about
         /// one part of one service, beyond what is usual; delayed about any place, beyond all that was seen. `null` where the
         /// verdict names no service, and without `--train` and `--test` of traces.
         hits: Option<Hits<'a>> = hits.map(|hits| Hits::of(report, hits)),
+        /// The least score that is abnormal, as far as the training requests tell.
         threshold: f64 = report.threshold(),
         /// Of the auto-encoder: its two thresholds; of a sliding window those of the last network. Else `null`.
         thresholds: Option<Densities> = report.thresholds.as_ref().map(Densities::of),
@@ -78,7 +79,6 @@ public_json! {
 }
 
 public_json! {
-public_json! {
     /// Judged requests by whether the subject of the verdict hits them, and whether they are delayed.
     Hits<'a>(report: &'a AnomalyReport, hits: &'a SubjectHits) {
         /// Requests that are hit and delayed.
@@ -102,6 +102,7 @@ public_json! {
     }
 }
 
+public_json! {
     /// Requests with one leading reason.
     Group(group: &ReasonGroup) {
         /// Number of requests.
@@ -121,12 +122,12 @@ public_json! {
         delayed: Option<bool> = (report.has_verdicts && row.p_delayed.is_some()).then(|| report.is_delayed(row)),
         /// Whether it is different; `null` without a verdict.
         different: Option<bool> = (report.has_verdicts && !row.is_unknown).then(|| report.is_different(row)),
-        /// Its latency.
         /// Whether the subject of `hits` takes longer in it than is usual; `null` where it does not use the subject, or that is
         /// not known.
         hit: Option<bool> = hits.and_then(|hits| hits::is_hit(hits, row)),
         /// Whether it is hit and delayed, and why if only one of them, in words; `null` if it is neither, or that is not known.
         hit_text: Option<String> = hits.and_then(|hits| hits::words(report, hits, row)),
+        /// Its latency.
         latency_us: u64 = row.request.latency_us,
         /// The normal request most like it; `null` if none was looked for.
         nearest_trace_id: Option<&'a str> = row.nearest.as_ref().map(|nearest| nearest.trace_id.as_str()),
@@ -255,6 +256,8 @@ public_json! {
         asked_alpha: f64 = faults.asked_alpha,
         /// By fault, in the order of the folders.
         cases: Vec<LabelledFault> = faults.cases.iter().map(LabelledFault::of).collect(),
+        /// The whole-tree detector, and the paper's, over all cases; the auto-encoder with `--vae`.
+        detectors: Vec<ComparedDetector> = faults.detectors().iter().map(ComparedDetector::of).collect(),
         /// Mean recall of the cases in which the fault hits at least five requests, 0 to 1; `null` without such a case.
         mean_recall: Option<f64> = faults.mean_recall(),
     }
@@ -271,6 +274,8 @@ public_json! {
         case: String = case.name.clone(),
         /// Requests hit that are called delayed.
         delayed: u64 = case.report.found.delayed,
+        /// What the whole-tree detector finds, and the paper's.
+        detectors: Vec<CaseDetector> = case.report.detectors.iter().map(CaseDetector::of).collect(),
         /// Requests hit that are called different.
         different: u64 = case.report.found.different,
         /// Normal requests called abnormal; `null` where they cannot be halved.
@@ -293,12 +298,57 @@ public_json! {
 }
 
 public_json! {
+    /// What one detector finds of one fault.
+    CaseDetector(row: &FaultDetector) {
+        /// `whole tree`, `rule`, `VAE` or `VAE, held-out threshold`.
+        detector: &'static str = row.detector.name(),
+        /// Share of the normal requests held out that it calls abnormal, 0 to 1, mean of the splits; `null` where they cannot be
+        /// halved.
+        false_alarms: Option<f64> = row.false_alarms,
+        /// Call paths that the training requests have.
+        features: u64 = row.features,
+        /// Of the requests hit those that it calls abnormal.
+        found: u64 = row.found,
+        /// Time to judge all requests while the fault was there; `null` without a clock.
+        score_ms: Option<f64> = row.score_ms,
+        /// Time to train; `null` without a clock.
+        train_ms: Option<f64> = row.train_ms,
+        /// Content of the vectors: `SCPV` or `STV`; `null` of the whole tree.
+        vectors: Option<&'static str> = row.encoding.map(FeatureEncoding::name),
+    }
+}
+
+public_json! {
+    /// What one detector finds of all faults.
+    ComparedDetector(row: &DetectorLine) {
+        /// `whole tree`, `rule`, `VAE` or `VAE, held-out threshold`.
+        detector: &'static str = row.detector.name(),
+        /// Share of the normal requests held out that it calls abnormal, 0 to 1, mean of the cases; `null` where none can be
+        /// halved.
+        false_alarms: Option<f64> = row.false_alarms,
+        /// Of the requests hit the share that it calls abnormal, 0 to 1, mean of the cases in which the fault hits at least five;
+        /// `null` without such a case.
+        recall: Option<f64> = row.recall,
+        /// Time to judge 1,000 requests, mean of all cases; `null` without a clock.
+        score_ms_per_1000: Option<f64> = row.score_ms_per_1000,
+        /// Time to train by 1,000 requests, mean of all cases; `null` without a clock.
+        train_ms_per_1000: Option<f64> = row.train_ms_per_1000,
+        /// Content of the vectors: `SCPV` or `STV`; `null` of the whole tree.
+        vectors: Option<&'static str> = row.encoding.map(FeatureEncoding::name),
+    }
+}
+
+public_json! {
     /// One detector on one injection.
     EvaluatedRow(row: &EvaluationRow) {
         /// Abnormal requests judged.
         abnormal: u64 = row.accuracy.abnormal,
         /// Area under the curve of precision over recall (average precision), 0 to 1.
         auprc: f64 = row.accuracy.auprc,
+        /// The same where requests are ranked by how delayed they are alone; `null` of detectors with one verdict.
+        auprc_delayed: Option<f64> = row.auprc_alone.map(|[delayed, _]| delayed),
+        /// The same where requests are ranked by how different they are alone; `null` of detectors with one verdict.
+        auprc_different: Option<f64> = row.auprc_alone.map(|[_, different]| different),
         /// Share of the training requests that were abnormal too, 0 to 1.
         contaminated: f64 = row.contaminated,
         /// `whole tree`, `rule`, `VAE` or `VAE, held-out threshold`.

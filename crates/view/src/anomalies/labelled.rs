@@ -1,7 +1,8 @@
 //! What is found of faults whose place is known.
 
-use pathlight_base::format::{DASH, share};
-use pathlight_engine::anomalies::{AlarmShare, FalseAlarmRow, LabelledReport};
+use pathlight_base::format::{DASH, duration, share};
+use pathlight_engine::anomalies::paper::FeatureEncoding;
+use pathlight_engine::anomalies::{AlarmShare, Detector, FalseAlarmRow, FaultDetector, LabelledReport};
 
 /// Of fewer requests that a fault hits, no mean is made.
 const FEW: u64 = 5;
@@ -43,6 +44,33 @@ pub const LABELLED: [(&str, bool); 11] = [
     ("False: different", true),
 ];
 
+/// What one detector finds of all cases, and what it costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DetectorLine {
+    /// The detector.
+    pub detector: Detector,
+    /// Content of its vectors; `None` of the detector that needs none.
+    pub encoding: Option<FeatureEncoding>,
+    /// Share of the requests hit that it calls abnormal, mean of the cases with enough of them.
+    pub recall: Option<f64>,
+    /// Share of normal requests that it calls abnormal, mean of the cases.
+    pub false_alarms: Option<f64>,
+    /// Milliseconds to train by 1,000 requests, over all cases.
+    pub train_ms_per_1000: Option<f64>,
+    /// Milliseconds to judge 1,000 requests, over all cases.
+    pub score_ms_per_1000: Option<f64>,
+}
+
+/// The heads of the table of detectors, and whether numbers stand below them.
+pub const DETECTORS: [(&str, bool); 6] = [
+    ("Detector", false),
+    ("Vectors", false),
+    ("Found", true),
+    ("False alarms", true),
+    ("Training by 1 000", true),
+    ("Judging 1 000", true),
+];
+
 /// Returns the mean of some numbers; `None` of none.
 fn mean(numbers: &[f64]) -> Option<f64> {
     (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
@@ -59,6 +87,52 @@ impl LabelledCases {
     fn alarms(&self, of: fn(&FalseAlarmRow) -> AlarmShare) -> Option<f64> {
         let rows = self.cases.iter().filter_map(|case| case.report.false_alarms.as_ref());
         mean(&rows.map(|row| of(row).mean / row.alpha).collect::<Vec<_>>())
+    }
+
+    /// Returns each case with what its detector at this place finds.
+    fn rows(&self, at: usize) -> impl Iterator<Item = (&LabelledReport, &FaultDetector)> {
+        self.cases.iter().filter_map(move |case| Some((&case.report, case.report.detectors.get(at)?)))
+    }
+
+    /// Returns what each detector finds of all cases: the default one first, then those it is compared with.
+    pub fn detectors(&self) -> Vec<DetectorLine> {
+        let first = self.cases.first().map_or(&[][..], |case| &case.report.detectors);
+        let line = |(at, row): (usize, &FaultDetector)| {
+            let enough = self.rows(at).filter(|(report, _)| report.hit >= FEW);
+            let recalls: Vec<f64> =
+                enough.map(|(report, row)| row.found as f64 / report.hit as f64).collect();
+            let alarms: Vec<f64> = self.rows(at).filter_map(|(_, row)| row.false_alarms).collect();
+            let per_1000 = |ms: fn(&FaultDetector) -> Option<f64>, of: fn(&LabelledReport) -> u64| {
+                let ms: Option<f64> = self.rows(at).map(|(_, row)| ms(row)).sum();
+                let requests: u64 = self.rows(at).map(|(report, _)| of(report)).sum();
+                ms.map(|ms| 1e3 * ms / requests.max(1) as f64)
+            };
+            DetectorLine {
+                detector: row.detector,
+                encoding: row.encoding,
+                recall: mean(&recalls),
+                false_alarms: mean(&alarms),
+                train_ms_per_1000: per_1000(|row| row.train_ms, |report| report.trained),
+                score_ms_per_1000: per_1000(|row| row.score_ms, |report| report.judged),
+            }
+        };
+        first.iter().enumerate().map(line).collect()
+    }
+
+    /// Returns the lines below [`DETECTORS`].
+    pub fn detector_lines(&self) -> Vec<[String; 6]> {
+        let of = |number: Option<f64>, words: fn(f64) -> String| number.map_or(DASH.to_owned(), words);
+        let line = |row: DetectorLine| {
+            [
+                row.detector.name().to_owned(),
+                row.encoding.map_or(DASH, FeatureEncoding::name).to_owned(),
+                of(row.recall, share),
+                of(row.false_alarms, share),
+                of(row.train_ms_per_1000, |ms| duration(1e3 * ms)),
+                of(row.score_ms_per_1000, |ms| duration(1e3 * ms)),
+            ]
+        };
+        self.detectors().into_iter().map(line).collect()
     }
 
     /// Returns the lines below [`LABELLED`].
@@ -130,5 +204,34 @@ mod tests {
         let lines = faults.lines();
         assert_eq!((lines[0][3].as_str(), lines[3][4].as_str()), ("10 of 50", DASH));
         assert_eq!(LabelledCases::default().mean_recall(), None);
+    }
+
+    #[test]
+    fn detectors_are_compared_over_all_cases_and_cost_what_1000_requests_cost() {
+        let case = |hit, found, trained, train_ms: f64| LabelledCase {
+            report: LabelledReport {
+                hit,
+                trained,
+                judged: 50,
+                detectors: vec![FaultDetector {
+                    detector: Detector::Rule,
+                    encoding: Some(FeatureEncoding::Scpv),
+                    found,
+                    false_alarms: Some(0.02),
+                    features: 7,
+                    train_ms: Some(train_ms),
+                    score_ms: None,
+                }],
+                ..LabelledReport::default()
+            },
+            ..LabelledCase::default()
+        };
+        let cases = vec![case(10, 9, 100, 1.0), case(5, 3, 300, 3.0), case(4, 0, 600, 16.0)];
+        let faults = LabelledCases { asked_alpha: 0.01, cases };
+        let lines = faults.detector_lines();
+        assert_eq!(lines.len(), 1);
+        let expected = ["rule", "SCPV", &share(0.75), &share(0.02), &duration(20_000.0), DASH];
+        assert_eq!(lines[0].each_ref().map(String::as_str), expected);
+        assert!(LabelledCases::default().detectors().is_empty());
     }
 }

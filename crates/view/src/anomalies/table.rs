@@ -13,8 +13,8 @@ use pathlight_base::format::{
 use pathlight_engine::anomalies::paper::vae::TrainingProgress;
 use pathlight_engine::anomalies::paper::{FeatureEncoding, VectorsReport};
 use pathlight_engine::anomalies::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EvaluationTable, FalseAlarmRow,
-    Thresholds, VerdictCounts,
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EvaluationRow, EvaluationTable,
+    FalseAlarmRow, Thresholds, VerdictCounts,
 };
 use pathlight_engine::requests::{Filter, Selection};
 use pathlight_engine::verdict::SubjectHits;
@@ -305,14 +305,14 @@ impl AnomalyLine {
         &self.report.rows[self.at]
     }
 
-    fn what(&self) -> &'static str {
-        severity(&self.report, self.row())
-    }
     /// Returns whether it is hit and delayed, and why if only one of them; `None` if it is neither, or that is not known.
     pub fn hit_words(&self) -> Option<&str> {
         self.hit.1.as_deref()
     }
 
+    fn what(&self) -> &'static str {
+        severity(&self.report, self.row())
+    }
 
     fn is_abnormal(&self) -> bool {
         self.report.is_abnormal(self.row())
@@ -384,10 +384,10 @@ pub fn table() -> Table<AnomalyLine> {
             line.row().p_delayed.map_or(String::new(), |p| p.to_string()).into()
         }),
         Column::field("p_different", |line| line.row().p_different.into()),
+        Column::text_field("hit", |line| line.hit.0.map_or(String::new(), |is| is.to_string()).into()),
     ];
     Table::new("anomaly-table", "Requests, the most anomalous first", ("score", true), columns)
         .with_attributes(|line| {
-        Column::text_field("hit", |line| line.hit.0.map_or(String::new(), |is| is.to_string()).into()),
             vec![
                 ("data-test", "anomaly".to_owned()),
                 ("data-trace", line.row().request.trace_id.clone()),
@@ -401,7 +401,7 @@ pub fn table() -> Table<AnomalyLine> {
 }
 
 /// The heads of the evaluation, and whether numbers stand below them.
-pub const EVALUATION: [(&str, bool); 12] = [
+pub const EVALUATION: [(&str, bool); 14] = [
     ("Detector", false),
     ("Vectors", false),
     ("Made abnormal by", false),
@@ -414,10 +414,12 @@ pub const EVALUATION: [(&str, bool); 12] = [
     ("Training", true),
     ("Scoring", true),
     ("Recall of one test", true),
+    ("AUPRC, delayed", true),
+    ("AUPRC, different", true),
 ];
 
 /// Returns what the evaluation was made of, and its lines below [`EVALUATION`].
-pub fn evaluation(table: &EvaluationTable) -> (String, Vec<[String; 12]>) {
+pub fn evaluation(table: &EvaluationTable) -> (String, Vec<[String; 14]>) {
     let words = format!(
         "Trained on {} requests. The {} held out are judged twice: as they are, and made abnormal. In the tests that drop spans, {} of all spans are dropped.",
         count(table.trained),
@@ -425,6 +427,9 @@ pub fn evaluation(table: &EvaluationTable) -> (String, Vec<[String; 12]>) {
         share(table.dropped_share)
     );
     let ms = |ms: Option<f64>| ms.map_or(DASH.to_owned(), |ms| duration(ms * 1e3));
+    let alone = |row: &EvaluationRow, verdict: usize| {
+        row.auprc_alone.map_or(DASH.to_owned(), |auprc| format!("{:.4}", auprc[verdict]))
+    };
     let lines = table.rows.iter().map(|row| {
         let accuracy = &row.accuracy;
         let detector = match row.contaminated > 0.0 {
@@ -444,6 +449,8 @@ pub fn evaluation(table: &EvaluationTable) -> (String, Vec<[String; 12]>) {
             ms(row.train_ms),
             ms(row.score_ms),
             row.one_test_recall.map_or(DASH.to_owned(), |recall| format!("{recall:.3}")),
+            alone(row, 0),
+            alone(row, 1),
         ]
     });
     (words, lines.collect())

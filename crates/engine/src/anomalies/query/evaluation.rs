@@ -53,10 +53,7 @@ impl Query for AnomalyEvaluation {
         let alpha = f64::from(settings.alpha_ppm) / 1e6;
         let mut table = EvaluationTable { alpha, ..EvaluationTable::default() };
         whole(&workers, &requests, (seed, splits), alpha, &mut table).await?;
-        let mut detectors = vec![Detector::Rule];
-        detectors.extend(matches!(settings.detector, Detector::Vae(_)).then_some(settings.detector));
-        let encodings = [FeatureEncoding::Scpv, FeatureEncoding::Stv];
-        for (detector, encoding) in detectors.into_iter().flat_map(|d| encodings.map(|e| (d, e))) {
+        for (detector, encoding) in compared(settings.detector) {
             let vectors = |plan| VectorsPass { encoding, plan };
             let all = Features::merge(requests.partials(vectors(None)).await?);
             let trained = all.only(|row| !is_held_out(seed, &row.request.trace_id));
@@ -79,6 +76,7 @@ impl Query for AnomalyEvaluation {
                     injection,
                     contaminated: 0.0,
                     accuracy: accuracy(&normal, &abnormal, injection),
+                    auprc_alone: None,
                     one_test_recall: None,
                     named: None,
                     features: trained.paths() as u64,
@@ -99,6 +97,19 @@ impl Query for AnomalyEvaluation {
     }
 }
 
+/// Returns the detectors of vectors that the default one is compared with, the auto-encoder if it is the one asked for.
+pub(super) fn compared(asked: Detector) -> Vec<(Detector, FeatureEncoding)> {
+    let mut detectors = vec![Detector::Rule];
+    detectors.extend(matches!(asked, Detector::Vae(_)).then_some(asked));
+    let encodings = [FeatureEncoding::Scpv, FeatureEncoding::Stv];
+    detectors.into_iter().flat_map(|detector| encodings.map(|encoding| (detector, encoding))).collect()
+}
+
+/// Returns the seed of one of several ways to halve requests. The first is the one that all other figures are of.
+pub(super) fn split_seed(seed: u64, split: u32) -> u64 {
+    if split == 0 { seed } else { mix(seed ^ u64::from(split) << 32) }
+}
+
 /// Returns the figures of normal and abnormal requests; where nothing is abnormal, of the latter alone.
 fn accuracy(normal: &[Judged], abnormal: &[Judged], injection: Injection) -> Accuracy {
     let normal = if injection.is_abnormal() { normal } else { &[] };
@@ -116,13 +127,15 @@ async fn parts(
 pub(super) struct Trained {
     pub model: TreeModel,
     pub tables: Tables,
-    train_ms: Option<f64>,
+    pub train_ms: Option<f64>,
 }
 
 /// Requests judged by the default detector.
 #[derive(Default)]
 struct JudgedRequests {
     judged: Vec<Judged>,
+    /// The same ranked by one verdict alone: delayed, and different.
+    alone: [Vec<Judged>; 2],
     /// Those that are abnormal by both verdicts as one test.
     by_one_test: u64,
     /// Those called abnormal whose first reason names the place, and those of which it could.
@@ -156,6 +169,10 @@ impl Trained {
             out.by_one_test += u64::from(verdict.is_within(verdict.p(), one_alpha));
             let rank = [-verdict.rank(), -verdict.score, 0.0, 0.0];
             out.judged.push(Judged { rank, is_called, is_abnormal });
+            let delayed = verdict.delayed.map_or(0.0, |delayed| delayed.surprise);
+            for (alone, surprise) in out.alone.iter_mut().zip([delayed, verdict.different.surprise]) {
+                alone.push(Judged { rank: [-surprise, 0.0, 0.0, 0.0], is_called, is_abnormal });
+            }
             if let Some(places) = &facts.rows[row as usize].injected
                 && is_called
                 && !places.is_empty()
@@ -206,10 +223,9 @@ pub(super) async fn alarms(
 ) -> Option<FalseAlarmRow> {
     let mut row = FalseAlarmRow { alpha: asked_alpha, ..FalseAlarmRow::default() };
     let mut scratch = Scratch::default();
-    for split in 0..u64::from(splits) {
+    for split in 0..splits {
         workers.pause().await;
-        // The first is the one that all other figures are of.
-        let seed = if split == 0 { seed } else { mix(seed ^ split << 32) };
+        let seed = split_seed(seed, split);
         let (held_out, mut learned) = halves(all, seed);
         let is_all = most == usize::MAX;
         if held_out.is_empty() || learned.len() <= if is_all { 0 } else { most } {
@@ -258,7 +274,7 @@ async fn whole(
     let contaminated = Trained::on(&mixed, &learned, CONTAMINATED_PPM).await;
     for (trained, share) in [(clean, 0.0), (contaminated, f64::from(CONTAMINATED_PPM) / 1e6)] {
         let located = trained.tables.locate(&trained.model, &all.dictionary);
-        let normal = trained.judge(&all, &located, &held_out, (asked_alpha, false)).await.judged;
+        let normal = trained.judge(&all, &located, &held_out, (asked_alpha, false)).await;
         for injection in Injection::ALL {
             let copies =
                 RequestFacts::merge(parts(requests, Some((injection, seed, Victims::HeldOut))).await?);
@@ -268,14 +284,16 @@ async fn whole(
             let located = trained.tables.locate(&trained.model, &copies.dictionary);
             let rows: Vec<u32> = (0..copies.len() as u32).collect();
             let from = clock::now_ms();
-            let JudgedRequests { judged: abnormal, by_one_test, named: (named, could) } =
+            let JudgedRequests { judged: abnormal, alone, by_one_test, named: (named, could) } =
                 trained.judge(&copies, &located, &rows, (asked_alpha, injection.is_abnormal())).await;
+            let auprc = |verdict: usize| accuracy(&normal.alone[verdict], &alone[verdict], injection).auprc;
             table.rows.push(EvaluationRow {
                 detector: Detector::Tree,
                 encoding: None,
                 injection,
                 contaminated: share,
-                accuracy: accuracy(&normal, &abnormal, injection),
+                accuracy: accuracy(&normal.judged, &abnormal, injection),
+                auprc_alone: Some([auprc(0), auprc(1)]),
                 one_test_recall: (!rows.is_empty()).then(|| by_one_test as f64 / rows.len() as f64),
                 named: (could > 0).then(|| named as f64 / could as f64),
                 features: trained.model.dictionary.paths.nodes.len() as u64,
@@ -288,13 +306,14 @@ async fn whole(
 }
 
 /// A trained detector of vectors.
-enum Vectors {
+pub(super) enum Vectors {
     Rule(TrainedRule),
     Vae(Vae),
 }
 
 impl Vectors {
-    async fn train(workers: &Workers, features: &Features, detector: Detector) -> Vectors {
+    /// Learns from all rows of the vectors.
+    pub async fn train(workers: &Workers, features: &Features, detector: Detector) -> Vectors {
         match detector {
             Detector::Vae(settings) if !features.is_empty() => {
                 Vectors::Vae(train_vae(workers, features, settings, (0, 1)).await.0)
@@ -303,7 +322,8 @@ impl Vectors {
         }
     }
 
-    fn paths(&self) -> usize {
+    /// Returns the number of call paths it has learned.
+    pub fn paths(&self) -> usize {
         match self {
             Vectors::Rule(rule) => rule.paths.nodes.len(),
             Vectors::Vae(vae) => vae.paths.nodes.len(),
@@ -311,7 +331,7 @@ impl Vectors {
     }
 
     /// Judges vectors; of the auto-encoder also by its threshold of held-out requests, where there is one.
-    async fn judge(
+    pub async fn judge(
         &self,
         workers: &Workers,
         features: &Features,

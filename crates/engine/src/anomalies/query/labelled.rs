@@ -1,11 +1,13 @@
 //! The evaluation by a real fault whose place is known (`docs/definitions/anomaly.md` section 7).
 
-use super::evaluation::{Trained, alarms};
-use super::facts;
+use super::evaluation::{Trained, Vectors, alarms, compared, split_seed};
+use super::{facts, vectors};
 use crate::EngineError;
 use crate::anomalies::call_tree::Scratch;
-use crate::anomalies::{AnomalySettings, FalseAlarmRow, VerdictCounts};
+use crate::anomalies::paper::{FeatureEncoding, Features, Judged, is_held_out};
+use crate::anomalies::{AnomalySettings, Detector, FalseAlarmRow, VerdictCounts};
 use crate::requests::{RequestRef, Selection};
+use crate::run::clock;
 use crate::run::query::Query;
 use crate::run::workers::Workers;
 use crate::verdict::hit::{RequestTimes, request_times};
@@ -31,8 +33,27 @@ pub struct LabelledFault {
     pub seed: u64,
     /// So many times the normal requests are halved.
     pub splits: u32,
-    /// Accepted rate of false alarms in millionths.
+    /// Accepted rate of false alarms in millionths, and what the auto-encoder is, if it takes part.
     pub settings: AnomalySettings,
+}
+
+/// What a detector finds of a fault, and what it costs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FaultDetector {
+    /// The detector.
+    pub detector: Detector,
+    /// Content of its vectors; `None` of the detector that needs none.
+    pub encoding: Option<FeatureEncoding>,
+    /// Of the requests that the fault hits strongly those that it calls abnormal.
+    pub found: u64,
+    /// Share of normal requests that it calls abnormal, mean of the halvings; `None` where they cannot be halved.
+    pub false_alarms: Option<f64>,
+    /// Call paths seen in training.
+    pub features: u64,
+    /// Milliseconds of training, and of judging all requests while the fault was there; `None` where there is no clock.
+    pub train_ms: Option<f64>,
+    /// Likewise.
+    pub score_ms: Option<f64>,
 }
 
 /// What is found of a fault.
@@ -52,6 +73,8 @@ pub struct LabelledReport {
     pub found_by_one_test: u64,
     /// Normal requests called abnormal; `None` where they cannot be halved.
     pub false_alarms: Option<FalseAlarmRow>,
+    /// The default detector, and those it is compared with.
+    pub detectors: Vec<FaultDetector>,
 }
 
 impl LabelledReport {
@@ -70,11 +93,12 @@ impl Query for LabelledFault {
         let usual = request_times(&workers, &normal, &subjects).await?;
         let times = request_times(&workers, &faulty, &subjects).await?;
         let hit = hit_strongly(&usual, &times);
-        let normal = facts(&workers, &normal.with_recorded_calls()).await?;
-        let faulty = facts(&workers, &faulty.with_recorded_calls()).await?;
+        let sides = [normal.with_recorded_calls(), faulty.with_recorded_calls()];
+        let (normal, faulty) = (facts(&workers, &sides[0]).await?, facts(&workers, &sides[1]).await?);
         let asked_alpha = f64::from(settings.alpha_ppm) / 1e6;
         let rows: Vec<u32> = (0..normal.len() as u32).collect();
         let trained = Trained::on(&normal, &rows, settings.contaminated_ppm).await;
+        let from = clock::now_ms();
         let alpha = trained.model.possible_alpha(asked_alpha);
         let one_alpha = trained.model.possible_one_alpha(asked_alpha);
         let located = trained.tables.locate(&trained.model, &faulty.dictionary);
@@ -87,16 +111,93 @@ impl Query for LabelledFault {
             ..LabelledReport::default()
         };
         for (row, judged) in faulty.rows.iter().enumerate() {
+            let verdict = trained.tables.judge(&trained.model, &located, &faulty, row, &mut scratch);
             if hit.binary_search(&judged.facts.request).is_ok() {
-                let verdict = trained.tables.judge(&trained.model, &located, &faulty, row, &mut scratch);
                 report.hit += 1;
                 report.found.add(verdict.is_delayed(alpha), verdict.is_different(alpha));
                 report.found_by_one_test += u64::from(verdict.is_within(verdict.p(), one_alpha));
-                pace.spend(1_000).await;
             }
+            pace.spend(1_000).await;
+        }
+        report.detectors.push(FaultDetector {
+            detector: Detector::Tree,
+            encoding: None,
+            found: report.found.abnormal(),
+            false_alarms: report.false_alarms.map(|row| row.abnormal.mean),
+            features: trained.model.dictionary.paths.nodes.len() as u64,
+            train_ms: trained.train_ms,
+            score_ms: clock::since(from),
+        });
+        for (detector, encoding) in compared(settings.detector) {
+            let normal = vectors(&workers, &sides[0], encoding).await?;
+            let faulty = vectors(&workers, &sides[1], encoding).await?;
+            let split = (seed, splits, asked_alpha);
+            report
+                .detectors
+                .extend(others(&workers, (detector, encoding), [&normal, &faulty], &hit, split).await);
         }
         Ok(report)
     }
+}
+
+/// Returns what a detector of vectors finds among faulty requests, and how many normal ones it calls abnormal over the same
+/// halvings as the default detector; of the auto-encoder a second row has the threshold of held-out requests.
+async fn others(
+    workers: &Workers,
+    (detector, encoding): (Detector, FeatureEncoding),
+    [normal, faulty]: [&Features; 2],
+    hit: &[RequestRef],
+    (seed, splits, alpha): (u64, u32, f64),
+) -> Vec<FaultDetector> {
+    let from = clock::now_ms();
+    let trained = Vectors::train(workers, normal, detector).await;
+    let train_ms = clock::since(from);
+    let from = clock::now_ms();
+    let (learned, held_out) = trained.judge(workers, faulty, alpha, true).await;
+    let score_ms = clock::since(from);
+    let alarms = vector_alarms(workers, normal, detector, (seed, splits, alpha)).await;
+    let is_hit: Vec<bool> = faulty.rows.iter().map(|row| hit.binary_search(&row.request).is_ok()).collect();
+    let row = |detector, judged: &[Judged], false_alarms| FaultDetector {
+        detector,
+        encoding: Some(encoding),
+        found: judged.iter().zip(&is_hit).filter(|(judged, is_hit)| **is_hit && judged.is_called).count()
+            as u64,
+        false_alarms,
+        features: trained.paths() as u64,
+        train_ms,
+        score_ms,
+    };
+    let mut rows = vec![row(detector, &learned, alarms.map(|shares| shares[0]))];
+    if let Detector::Vae(sizes) = detector {
+        rows.push(row(Detector::VaeHeldOut(sizes), &held_out, alarms.map(|shares| shares[1])));
+    }
+    rows
+}
+
+/// Returns the mean share of normal requests that a detector of vectors calls abnormal over several halvings; of the
+/// auto-encoder also by the threshold of held-out requests.
+async fn vector_alarms(
+    workers: &Workers,
+    normal: &Features,
+    detector: Detector,
+    (seed, splits, alpha): (u64, u32, f64),
+) -> Option<[f64; 2]> {
+    let mut shares: Vec<[f64; 2]> = Vec::new();
+    for split in 0..splits {
+        let seed = split_seed(seed, split);
+        let [judged, learned] =
+            [true, false].map(|is| normal.only(|row| is_held_out(seed, &row.request.trace_id) == is));
+        if judged.is_empty() || learned.is_empty() {
+            continue;
+        }
+        let trained = Vectors::train(workers, &learned, detector).await;
+        let (found, held_out) = trained.judge(workers, &judged, alpha, false).await;
+        let share =
+            |found: &[Judged]| found.iter().filter(|one| one.is_called).count() as f64 / judged.len() as f64;
+        shares.push([share(&found), share(&held_out)]);
+    }
+    let mean = |at: usize| shares.iter().map(|share| share[at]).sum::<f64>() / shares.len() as f64;
+    (!shares.is_empty()).then(|| [mean(0), mean(1)])
 }
 
 /// Returns the requests, ascending, in which some subject takes much longer than in any normal one.

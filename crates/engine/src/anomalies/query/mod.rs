@@ -6,7 +6,7 @@ mod training;
 mod vectors;
 
 pub use evaluation::AnomalyEvaluation;
-pub use labelled::{LabelledFault, LabelledReport};
+pub use labelled::{FaultDetector, LabelledFault, LabelledReport};
 pub(crate) use vectors::{FactsPass, InjectionPlan, VectorsPass};
 
 use self::training::{Parts, judge_by_vae, train_vae};
