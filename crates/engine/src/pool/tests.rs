@@ -3,6 +3,7 @@
 
 mod compare;
 mod deaths;
+mod every_query;
 mod progress;
 mod sim;
 
