@@ -538,3 +538,7 @@ fn same_span(a: &RawSpan, b: &RawSpan, set: &TraceSet) -> bool {
         == (b.start_us, b.duration_us, b.operation, b.parent, b.flags.kind())
         && service(a) == service(b)
 }
+
+#[cfg(test)]
+#[path = "normalise_tests.rs"]
+mod tests;
