@@ -73,8 +73,11 @@ pub fn summary(report: &AnomalyReport, hits: &SubjectHits) -> String {
             ),
         };
         if only_hit > 0 {
-            words += ": their self times are within what the baseline has, for any caller and request type, or no further \
-                      beyond it than those of some of its requests.";
+            words += &format!(
+                ": {} self times are within what the baseline has, for any caller and request type, or no further beyond it \
+                 than in some requests of the baseline.",
+                agreeing(only_hit, "its", "their")
+            );
         }
     }
     if only_delayed > 0 {
@@ -245,7 +248,7 @@ mod tests {
             summary(&report, &hits),
             "Waiting for payment takes longer than usual in 3 of 5 requests; of 1 more it cannot be said. Of these, 1 is \
              delayed; 2 are not: their self times are within what the baseline has, for any caller and request type, or no \
-             further beyond it than those of some of its requests. 3 others are delayed and not hit: another place delays \
+             further beyond it than in some requests of the baseline. 3 others are delayed and not hit: another place delays \
              them, or too few like them are known."
         );
         let lines = lines(&report, &hits);
