@@ -575,7 +575,7 @@ impl Page {
         Some(TraceChoice {
             trace_id: slowest.trace_id.clone(),
             root_span_id: Some(slowest.root_span_id.clone()).filter(|id| !id.is_empty()),
-            span_id: None,
+            ..TraceChoice::default()
         })
     }
 

@@ -82,6 +82,10 @@ pub struct Queries {
     pub what_if: Slot<queries::WhatIf>,
     /// Changes that bring a percentile of the latency down to a target.
     pub target: Slot<queries::Target>,
+    /// Messages of the selection; of two sets those of B.
+    pub queues: Slot<queries::Queues>,
+    /// Those of A, of two sets.
+    pub queues_before: Slot<queries::Queues>,
     /// Time that a timeout of a call would cut.
     pub timeout: Slot<queries::Timeout>,
     /// Back-test of the what-if model on held-out invocations.

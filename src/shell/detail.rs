@@ -210,6 +210,7 @@ impl Detail {
                 trace_id: request.trace_id.clone(),
                 root_span_id: Some(request.root_span_id.clone()).filter(|id| !id.is_empty()),
                 span_id: Some(span_id.clone()).filter(|id| !id.is_empty()),
+                ..TraceChoice::default()
             };
             let words = format!("{} here", format::duration_us(exemplar.exclusive_us));
             // A summary knows a request by its ids only.

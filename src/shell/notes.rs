@@ -98,7 +98,7 @@ fn add_fact(page: Page, (list, close, keep): (&El, &El, &Listeners), overview: &
         let (trace_id, closing) = (fact.example.clone(), close.clone());
         let open = button("See one").class("link").test("quality-example").on_click(keep, move || {
             closing.html().click();
-            page.open_trace(TraceChoice { trace_id: trace_id.clone(), root_span_id: None, span_id: None });
+            page.open_trace(TraceChoice { trace_id: trace_id.clone(), ..TraceChoice::default() });
         });
         meaning = meaning.text(" ").child(&open);
     }

@@ -485,7 +485,7 @@ fn open(page: Page, request: &RequestRef) {
     page.open_trace(TraceChoice {
         trace_id: request.trace_id.clone(),
         root_span_id: Some(request.root_span_id.clone()).filter(|id| !id.is_empty()),
-        span_id: None,
+        ..TraceChoice::default()
     });
 }
 

@@ -5,6 +5,7 @@ pub mod affected;
 use crate::canvas::PlotBackend;
 use crate::dom::{El, Listeners, div, span};
 use crate::page::{Focus, Page};
+use crate::views::flow::queues::QueuesLink;
 use crate::views::view::{PageView, SearchResult};
 use crate::widgets::companion::{AnyTable as _, CompanionTable};
 use crate::widgets::controls::Segments;
@@ -70,6 +71,7 @@ pub struct EndpointsView {
     levels: Segments,
     level: Rc<Cell<usize>>,
     table: CompanionTable<ImpactLine>,
+    queues: QueuesLink,
 }
 
 impl EndpointsView {
@@ -105,9 +107,11 @@ impl EndpointsView {
             .child(&exports);
         let table = CompanionTable::new(page, endpoints::ranking())
             .on_select(move |line| page.set_focus(Focus::Endpoint(line.endpoint.clone())));
-        let below = div("companion").test("ranking-view").child(&tools).child(table.element());
+        let queues = QueuesLink::new(page, keep);
+        let below = div("companion").test("ranking-view");
+        let below = below.child(queues.element()).child(&tools).child(table.element());
         let frame = ViewFrame::new(View::Endpoints, "sizes", chart, below).with(&above).with(&scroller);
-        EndpointsView { frame: frame.fits(chart), chart, title, all, ranking, levels, level, table }
+        EndpointsView { frame: frame.fits(chart), chart, title, all, ranking, levels, level, table, queues }
     }
 }
 
@@ -164,6 +168,9 @@ impl PageView for EndpointsView {
         queries.histograms.want(page, queries::Histograms { selection: selection.clone() });
         // What takes long comes last.
         let is_rest_there = queries.impact.fresh().is_some() && queries.histograms.fresh().is_some();
+        if !page.is_summary() && is_rest_there {
+            queries.queues.want(page, queries::Queues { selection: selection.clone() });
+        }
         if !address.by_service && !page.is_summary() && is_rest_there {
             queries.savings.want(page, queries::Savings { selection, settings: FlowSettings::default() });
         }
@@ -206,6 +213,7 @@ impl PageView for EndpointsView {
 
     fn show_choices(&mut self, page: Page) {
         self.levels.press(self.level.get());
+        self.queues.update(page);
         panels::show_choices(self.chart, &self.all);
         // The ranking waits for another report than the histograms.
         self.table.set_stale(page.queries().impact.is_waiting());

@@ -130,7 +130,7 @@ impl FindingList {
         let choice = TraceChoice {
             trace_id: example.trace_id.clone(),
             root_span_id: Some(example.root_span_id.clone()),
-            span_id: None,
+            ..TraceChoice::default()
         };
         let open = button("Slowest example")
             .attr("title", "Open this request in the timeline")

@@ -7,6 +7,7 @@ pub mod learn;
 pub mod parent;
 pub mod prediction;
 pub mod queries;
+pub mod queues;
 pub mod savings;
 pub mod target;
 pub mod time_field;
@@ -36,6 +37,7 @@ use pathlight_view::views::View;
 use pathlight_view::{json, summaries};
 use prediction::PredictionPanel;
 use queries::{panel, shown_parent};
+use queues::QueuesPanel;
 use savings::SavingsPanel;
 use target::TargetPanel;
 use timeout::TimeoutPanel;
@@ -60,6 +62,7 @@ pub struct FlowView {
     timeout: TimeoutPanel,
     prediction: PredictionPanel,
     savings: SavingsPanel,
+    queues: QueuesPanel,
 }
 
 /// Goes to the flow of an endpoint from the one that is shown.
@@ -112,6 +115,7 @@ impl FlowView {
         let timeout = TimeoutPanel::new(page, keep);
         let prediction = PredictionPanel::new(page, keep);
         let savings = SavingsPanel::new(page, keep);
+        let queues = QueuesPanel::new(page, keep);
         let mut panels = Segments::new("Below the chart");
         for panel in FlowPanel::ALL {
             let (name, what) = flow::panel_words(panel);
@@ -133,10 +137,11 @@ impl FlowView {
             .child(target.element())
             .child(timeout.element())
             .child(prediction.element())
-            .child(savings.element());
+            .child(savings.element())
+            .child(queues.element());
         let frame = ViewFrame::new(View::Flow, "flow", chart, below).with(&tools).with(chart.element());
         FlowView {
-            frame: frame.table(table),
+            frame: frame.table(table).also(queues.chart()).fits(queues.chart()),
             chart,
             title,
             own_flow,
@@ -151,6 +156,7 @@ impl FlowView {
             timeout,
             prediction,
             savings,
+            queues,
         }
     }
 
@@ -159,6 +165,9 @@ impl FlowView {
         self.panels.press(panel as usize);
         // Reached through the model: who reads a flow rarely asks.
         self.panels.at(FlowPanel::Prediction as usize).show(panel == FlowPanel::Prediction);
+        // Most sets have no messages.
+        let has_queues = panel == FlowPanel::Queues || queues::has_messages(page);
+        self.panels.at(FlowPanel::Queues as usize).show(has_queues);
         self.panels.element().show(!page.is_summary());
         self.needs_spans.show(page.is_summary());
         self.table.show(panel == FlowPanel::Calls);
@@ -168,6 +177,7 @@ impl FlowView {
         self.timeout.element().show(panel == FlowPanel::Timeout);
         self.prediction.element().show(panel == FlowPanel::Prediction);
         self.savings.element().show(panel == FlowPanel::Savings);
+        self.queues.element().show(panel == FlowPanel::Queues);
         let (report, selected) = self.chart.look(|chart| (chart.report().clone(), chart.selected()));
         match panel {
             FlowPanel::Calls => self.table.select_at(selected.map(NodeId::index)),
@@ -176,6 +186,7 @@ impl FlowView {
             FlowPanel::Timeout => self.timeout.update(page),
             FlowPanel::Prediction => self.prediction.update(page),
             FlowPanel::Savings => self.savings.update(page),
+            FlowPanel::Queues => self.queues.update(page),
         }
     }
 }
@@ -239,8 +250,9 @@ impl PageView for FlowView {
         self.learn.update(page);
     }
 
-    fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
+    fn search(&mut self, page: Page, finder: &Finder) -> SearchResult {
         let chart = self.chart;
+        self.queues.search(page, finder);
         let count = chart.with(|chart| chart.search(finder));
         self.table.set_hits(chart.look(FlowChart::found));
         let step = move |page: Page, forward| chart.with(|chart| chart.step(page, forward));

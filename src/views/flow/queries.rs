@@ -1,6 +1,6 @@
 //! The queries of the flow view.
 
-use super::timeout;
+use super::{queues, timeout};
 use crate::page::Page;
 use pathlight_engine::queries;
 use pathlight_engine::requests::{RootEndpoint, Selection};
@@ -47,6 +47,7 @@ pub fn want(page: Page, address: &Address) {
                     .want(page, queries::Timeout { selection, baseline, settings, of, timeout_us });
             }
         }
+        FlowPanel::Queues => queues::want(page, address),
         FlowPanel::Savings => queries.savings.want(page, queries::Savings { selection, settings }),
         FlowPanel::Prediction => {
             // All invocations: a model is tested on what it was not made for.
@@ -57,10 +58,19 @@ pub fn want(page: Page, address: &Address) {
             }
         }
     }
-    if !matches!(panel, FlowPanel::Calls | FlowPanel::Prediction) {
+    if !matches!(panel, FlowPanel::Calls | FlowPanel::Prediction | FlowPanel::Queues) {
         let min_children = if choice.paper { 5 } else { 2 };
         queries.back_test.want(page, queries::FlowEvaluation { selection: whole, settings, min_children });
     }
+    // Whether there are queues is found out last.
+    if panel != FlowPanel::Queues && !page.is_summary() && is_flow_there(page) {
+        queues::want(page, address);
+    }
+}
+
+/// Returns whether the flow is there, so that whether there are queues may be found out.
+fn is_flow_there(page: Page) -> bool {
+    page.queries().flow.fresh().is_some()
 }
 
 /// Returns the panel below the chart: that of calls where only a summary is loaded.

@@ -2,6 +2,8 @@
 
 use crate::EngineError;
 use crate::compare::{ComparePart, CompareReport, CompareSide};
+use crate::queues::QueuesPart;
+use crate::queues::query::sent;
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::range_requests::RangeRequests;
@@ -10,7 +12,7 @@ use crate::run::workers::Workers;
 use crate::summaries::OtherSettings;
 use crate::verdict::ServicesPartial;
 use crate::verdict::query::{culprit, times};
-use futures_util::future::try_join;
+use futures_util::future::{try_join, try_join3};
 use pathlight_trace::PathSettings;
 use serde::{Deserialize, Serialize};
 
@@ -42,17 +44,18 @@ impl Query for Compare {
             }
             None => selection,
         };
-        let ((a, a_times), (b, b_times)) = try_join(side(&workers, read(a)), side(&workers, read(b))).await?;
-        let culprit = culprit((&a.0.selection, &a_times), (&b.0.selection, &b_times));
+        let ((a, a_times, a_sent), (b, b_times, b_sent)) =
+            try_join(side(&workers, read(a)), side(&workers, read(b))).await?;
+        let culprit = culprit((&a.0.selection, &a_times, &a_sent), (&b.0.selection, &b_times, &b_sent));
         Ok(ComparePart::finish(a, b, culprit))
     }
 }
 
-/// Returns frames and times of one side.
+/// Returns frames, times and messages of one side; a summary has no messages.
 async fn side(
     workers: &Workers,
     selection: Selection,
-) -> Result<((CompareSide, ComparePart), ServicesPartial), EngineError> {
+) -> Result<((CompareSide, ComparePart), ServicesPartial, QueuesPart), EngineError> {
     if let Some((summary, choice)) = workers.summary_of(&selection).await? {
         if !choice.range.is_all() {
             return Err(EngineError::Summary(
@@ -61,12 +64,13 @@ async fn side(
         }
         let ((mut side, frames), times) = summary.side(&choice, selection.group)?;
         side.selection = selection;
-        return Ok(((side, frames), times));
+        return Ok(((side, frames), times, QueuesPart::default()));
     }
-    let found =
-        async |requests: &RangeRequests<'_>| try_join(requests.partials(FramesPass), times(requests)).await;
-    let ((frames, times), facts) = workers.over_requests(&selection, found).await?;
-    Ok(((CompareSide { selection, facts }, ComparePart::merge(frames)), times))
+    let found = async |requests: &RangeRequests<'_>| {
+        try_join3(requests.partials(FramesPass), times(requests), sent(requests)).await
+    };
+    let ((frames, times, sent), facts) = workers.over_requests(&selection, found).await?;
+    Ok(((CompareSide { selection, facts }, ComparePart::merge(frames)), times, sent))
 }
 
 /// Frames of one side of a comparison.

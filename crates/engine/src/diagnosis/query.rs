@@ -6,13 +6,14 @@ use crate::diagnosis::{
     TraceCollector, Traces, TracesPart,
 };
 use crate::flame::PathTable;
+use crate::queues::query::sent;
 use crate::requests::{RequestTypes, Selection};
 use crate::run::partials::parts;
 use crate::run::query::Query;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
 use crate::verdict::query::{culprit, times};
-use futures_util::future::try_join;
+use futures_util::future::{try_join, try_join3};
 use pathlight_base::encoding;
 use pathlight_base::steps::{Pace, WorkCount};
 use pathlight_trace::{PathSettings, TraceSet, Tree};
@@ -115,9 +116,10 @@ impl Query for CompareDiagnoses {
             let what = "what changed between two sets, place by place, is found in";
             workers.needs_traces(selection, what).await?;
             let (requests, _) = workers.cut(selection).await?;
-            try_join(requests.run(TracesPass), times(&requests)).await
+            try_join3(requests.run(TracesPass), times(&requests), sent(&requests)).await
         };
-        let ((a_traces, a_times), (b_traces, b_times)) = try_join(side(&self.a), side(&self.b)).await?;
+        let ((a_traces, a_times, a_sent), (b_traces, b_times, b_sent)) =
+            try_join(side(&self.a), side(&self.b)).await?;
         let traces = [a_traces, b_traces];
         let (of, done) = (traces.iter().map(|side| units(side)).sum(), WorkCount::default());
         let mut pace = Pace::telling(&done);
@@ -131,7 +133,7 @@ impl Query for CompareDiagnoses {
                 }
             }
             let places = comparing.finish(&mut pace).await;
-            let culprit = culprit((&self.a, &a_times), (&self.b, &b_times));
+            let culprit = culprit((&self.a, &a_times, &a_sent), (&self.b, &b_times, &b_sent));
             Ok(SetsReport { culprit, places })
         };
         workers.watch(work, &done, of).await

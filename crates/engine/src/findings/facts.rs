@@ -1,6 +1,7 @@
 //! What was measured of each kind of finding.
 
 use super::FindingTag;
+use crate::queues::QueueExample;
 use crate::requests::{PercentileRange, RequestType};
 use crate::verdict::one_set::ServiceCost;
 use crate::verdict::{Certainty, ServicePart, ServicesReport};
@@ -69,6 +70,29 @@ pub enum FindingFacts {
     SinceWhen(SinceWhenFacts),
     /// See [`FindingKind::ReadWithCare`](super::FindingKind::ReadWithCare).
     ReadWithCare(ReadWithCareFacts),
+    /// See [`FindingKind::Queue`](super::FindingKind::Queue); its place is the endpoint that receives.
+    Queue(QueueFacts),
+}
+
+/// The facts of [`FindingKind::Queue`](super::FindingKind::Queue).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QueueFacts {
+    /// The endpoint that sends.
+    pub sender: Endpoint,
+    /// The endpoint that receives.
+    pub receiver: Endpoint,
+    /// Name of the queue or topic; empty if none was recorded.
+    pub destination: String,
+    /// Number of messages.
+    pub messages: u64,
+    /// Mean time in the queue of a message, in microseconds.
+    pub mean_us: f64,
+    /// The same before; `None` without requests to compare with.
+    pub before_us: Option<f64>,
+    /// Mean latency of the requests, in microseconds.
+    pub latency_us: f64,
+    /// The message that waited longest.
+    pub longest: QueueExample,
 }
 
 /// Below this share of the latency a cost is weak, whatever chance says.

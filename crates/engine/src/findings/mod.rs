@@ -17,6 +17,7 @@ mod over_time;
 mod part;
 mod points;
 pub(crate) mod query;
+mod queues;
 mod rank;
 mod report;
 mod sibling_facts;
@@ -29,7 +30,8 @@ pub(crate) mod tags_query;
 pub use facts::{
     AbnormalFacts, BesideCall, Burst, BurstsFacts, ChangedThen, CostFacts, CostInTail, ErrorsFacts,
     FindingFacts, Gap, GrowsWith, Halved, NotInstrumentedFacts, OneAfterTheOtherFacts, OutsideRequestsFacts,
-    ReadWithCareFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TimeoutFacts, WhoFacts,
+    QueueFacts, ReadWithCareFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TimeoutFacts,
+    WhoFacts,
 };
 pub use late_findings::{LateFindings, LateSubject, LateTail, Saved};
 pub use outside::{Outside, OutsidePart, Tops};

@@ -5,6 +5,8 @@ use crate::findings::tags_query::{TagsPass, TypeLatenciesPass};
 use crate::findings::{
     Before, FindingsObserver, FindingsPart, FindingsReport, TagGroup, TagsPart, rank, tag_groups,
 };
+use crate::queues::QueuesPart;
+use crate::queues::query::sent;
 use crate::requests::{RangeFacts, Selection, TypeCut, TypeLatencies};
 use crate::run::query::Query;
 use crate::run::range_requests::RangeRequests;
@@ -12,7 +14,7 @@ use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
 use crate::verdict::ServicesPartial;
 use crate::verdict::query::{culprit, times};
-use futures_util::future::try_join;
+use futures_util::future::{try_join, try_join3};
 use serde::{Deserialize, Serialize};
 
 /// Reports what is slow, where, why and for whom, best first.
@@ -35,7 +37,8 @@ impl Query for Findings {
         let side = |selection| workers.over_requests(selection, found);
         let ((before, before_facts), (found, facts)) =
             try_join(side(baseline), side(&self.selection)).await?;
-        let change = culprit((baseline, &before.times), (&self.selection, &found.times));
+        let change =
+            culprit((baseline, &before.times, &before.sent), (&self.selection, &found.times, &found.sent));
         let report = before.rank(before_facts, None);
         Ok(found.rank(facts, Some(Before { change, report })))
     }
@@ -47,13 +50,14 @@ struct Found {
     cuts: Vec<TypeCut>,
     part: FindingsPart,
     times: ServicesPartial,
+    sent: QueuesPart,
     groups: Vec<TagGroup>,
     tags: TagsPart,
 }
 
 impl Found {
     fn rank(&self, facts: RangeFacts, before: Option<Before>) -> FindingsReport {
-        let parts = (&self.part, &self.times);
+        let parts = (&self.part, &self.times, &self.sent);
         rank(facts, &self.types, &self.cuts, parts, (&self.groups, &self.tags), before)
     }
 }
@@ -61,12 +65,12 @@ impl Found {
 /// Runs the three passes over the requests.
 async fn found(requests: &RangeRequests<'_>) -> Result<Found, EngineError> {
     let latencies = async { Ok(TypeLatencies::merge(requests.partials(TypeLatenciesPass).await?)) };
-    let (types, times) = try_join(latencies, times(requests)).await?;
+    let (types, times, sent) = try_join3(latencies, times(requests), sent(requests)).await?;
     let cuts = types.cuts();
     let part = FindingsPart::merge(requests.partials(FindingsPass { cuts: cuts.clone() }).await?);
     let groups = tag_groups(&types, &cuts, &part, &times);
     let tags = TagsPart::merge(requests.partials(TagsPass { groups: groups.clone() }).await?);
-    Ok(Found { types, cuts, part, times, groups, tags })
+    Ok(Found { types, cuts, part, times, sent, groups, tags })
 }
 
 /// Where the tails of request types spend more, and what is odd about structures.

@@ -5,13 +5,15 @@ use super::costs::{add_fact, is_part_of};
 use super::outside::MOST_OF_IT;
 use super::over_time::over_time;
 use super::points::points;
+use super::queues::{longest_queue, slower_queues};
 use super::{
     Finding, FindingFacts, FindingKind, FindingPlace, FindingsPart, FindingsReport, OutsideRequestsFacts,
     SlowTailFacts, TagGroup, TagsPart,
 };
+use crate::queues::{QueueChange, QueuesPart};
 use crate::requests::{RangeFacts, TypeCut, TypeLatencies};
 use crate::verdict::one_set::times as service_times;
-use crate::verdict::{Headline, ServicesPartial, ServicesReport};
+use crate::verdict::{Excess, Headline, ServicesPartial, ServicesReport};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Interval, false_discovery};
 
@@ -67,7 +69,7 @@ pub fn rank(
     facts: RangeFacts,
     types: &TypeLatencies,
     cuts: &[TypeCut],
-    (part, times): (&FindingsPart, &ServicesPartial),
+    (part, times, sent): (&FindingsPart, &ServicesPartial, &QueuesPart),
     (groups, tags): (&[TagGroup], &TagsPart),
     before: Option<Before>,
 ) -> FindingsReport {
@@ -119,6 +121,10 @@ pub fn rank(
     for finding in &mut all {
         finding.is_as_before = known.iter().any(|known| !finding.is_new_to(known));
     }
+    all.extend(match &change {
+        Some(change) => slower_queues(change, mean_us),
+        None => longest_queue(sent, (part.requests, mean_us)).into_iter().collect(),
+    });
     sort_findings(&mut all);
     let mut findings: Vec<Finding> = change.map(changed).into_iter().collect();
     for finding in all {
@@ -159,7 +165,12 @@ pub(super) fn sort_findings(findings: &mut [Finding]) {
             0
         }
         _ if finding.is_as_before => 3,
-        FindingKind::NotInstrumented
+        // It changed; or else no answer waits for it.
+        FindingKind::Queue if matches!(&finding.facts, FindingFacts::Queue(facts) if facts.before_us.is_some()) => {
+            1
+        }
+        FindingKind::Queue
+        | FindingKind::NotInstrumented
         | FindingKind::OutsideRequests
         | FindingKind::Bursts
         | FindingKind::Abnormal => 2,
@@ -182,23 +193,30 @@ pub(super) fn sort_findings(findings: &mut [Finding]) {
 fn changed(mut report: ServicesReport) -> Finding {
     // Calls that vanish or fail cost no time; a suspicion has no stake, and what may be chance is one.
     let suspect = report.services.iter().find(|service| service.score_us > 0.0);
-    let (service, lead) = match report.headline() {
+    let (service, excess) = match report.headline() {
         Headline::Stops(row) => (Some(&row.service), None),
         Headline::Fails(row) => (Some(&row.service), None),
-        Headline::Slower(row) => (Some(&row.service), row.lead.as_ref()),
+        Headline::Slower(row) => (Some(&row.service), row.lead.as_ref().map(|lead| lead.excess)),
+        Headline::Queue(queue) => return changed_queue(report.clone(), queue.clone()),
         Headline::Suspect(_) | Headline::InProportion(_) | Headline::Nothing => {
             (suspect.map(|row| &row.service), None)
         }
     };
     let row = report.services.iter().find(|row| Some(&row.service) == service).or(report.services.first());
     let (n, of) = (row.map_or(0, |row| row.requests), report.requests[1]);
-    let interval = lead.map(|lead| Interval {
-        low: lead.excess.excess_us - lead.excess.uncertainty_us,
-        high: lead.excess.excess_us + lead.excess.uncertainty_us,
-    });
-    let stake_us = lead.map_or(0.0, |lead| lead.excess.excess_us);
+    let interval = excess.map(Excess::interval);
+    let stake_us = excess.map_or(0.0, |excess| excess.excess_us);
     let place = service.map_or(FindingPlace::Data, |service| FindingPlace::Service(service.clone()));
     report.services.truncate(MOST);
+    Finding { stake_us, interval, ..untested_finding(place, n, of, FindingFacts::Changed(report)) }
+}
+
+/// Returns the same where what changed first is that messages wait longer.
+fn changed_queue(mut report: ServicesReport, queue: QueueChange) -> Finding {
+    report.services.truncate(MOST);
+    let (n, of) = (queue.requests, report.requests[1]);
+    let (stake_us, interval) = (queue.excess.excess_us, Some(queue.excess.interval()));
+    let place = FindingPlace::Endpoint(queue.receiver);
     Finding { stake_us, interval, ..untested_finding(place, n, of, FindingFacts::Changed(report)) }
 }
 
@@ -251,11 +269,12 @@ fn add_tail(known: &mut Finding, other: &Finding) {
 }
 
 /// Returns whether two findings name the same place; of tags, those of the same key are one. Where work outside requests
-/// begins is not where requests spend their time.
+/// begins, or messages are received, is not where requests spend their time.
 fn is_same(a: &Finding, b: &Finding) -> bool {
-    let is_outside = |finding: &Finding| finding.kind() == FindingKind::OutsideRequests;
+    let is_beside =
+        |finding: &Finding| matches!(finding.kind(), FindingKind::OutsideRequests | FindingKind::Queue);
     match (&a.place, &b.place) {
-        _ if is_outside(a) || is_outside(b) => false,
+        _ if is_beside(a) || is_beside(b) => false,
         _ if is_part_of(a, b) || is_part_of(b, a) => true,
         (FindingPlace::Tag { key: a, .. }, FindingPlace::Tag { key: b, .. }) => a == b,
         (a, b) => a == b,

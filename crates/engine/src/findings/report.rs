@@ -53,6 +53,8 @@ pub enum FindingKind {
     OutsideRequests,
     /// The data itself is incomplete.
     ReadWithCare,
+    /// Messages wait in a queue.
+    Queue,
 }
 
 impl FindingKind {
@@ -146,6 +148,7 @@ impl Finding {
             FindingFacts::Who(_) => FindingKind::Who,
             FindingFacts::SinceWhen(_) => FindingKind::SinceWhen,
             FindingFacts::ReadWithCare(_) => FindingKind::ReadWithCare,
+            FindingFacts::Queue(_) => FindingKind::Queue,
         }
     }
 

@@ -108,6 +108,13 @@ struct Messages {
     fan_in: BTreeMap<u32, u64>,
     /// The longest wait, with the rows of sender and receiver.
     longest: Option<(u64, u32, ReceivedBy)>,
+    /// Messages that a consumer has received.
+    consumed: u64,
+    /// Requests that send, and their latencies together.
+    requests: u64,
+    latency_sum_us: u128,
+    /// The last of these requests.
+    last: Option<u32>,
 }
 
 /// Collects the messages that the requests of one worker send.
@@ -122,6 +129,8 @@ pub(super) struct QueuesObserver {
     further: Vec<Endpoint>,
     destinations: Interner,
     edges: FxHashMap<EdgeKey, Messages>,
+    /// The request at hand, and its latency.
+    request: (u32, u64),
 }
 
 impl QueuesObserver {
@@ -156,6 +165,7 @@ impl QueuesObserver {
             further,
             destinations: Interner::default(),
             edges: FxHashMap::default(),
+            request: (0, 0),
         }
     }
 
@@ -186,6 +196,15 @@ impl QueuesObserver {
         let messages = self.edges.entry((set.endpoint(row).0, receiver, destination)).or_default();
         messages.waits_us.push(wait_us);
         messages.early += u64::from(start_us < since_us);
+        messages.consumed += u64::from(match by {
+            ReceivedBy::Row(row) => set.kind(row) == SpanKind::Consumer,
+            ReceivedBy::Other(_) => true,
+        });
+        let (request, latency_us) = self.request;
+        if messages.last.replace(request) != Some(request) {
+            messages.requests += 1;
+            messages.latency_sum_us += u128::from(latency_us);
+        }
         *messages.fan_in.entry(fan_in).or_default() += 1;
         let found = (wait_us, row, by);
         let is_longer = messages.longest.is_none_or(|kept| is_longer(set, &self.others, found, kept));
@@ -243,7 +262,9 @@ impl Observer for QueuesObserver {
     type Part = QueuesPart;
 
     fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
-        let root = table.requests[request as usize].row - tree.first;
+        let entry = &table.requests[request as usize];
+        let root = entry.row - tree.first;
+        self.request = (request, entry.latency_us);
         let end = tree.subtree_end[root as usize];
         for i in root + 1..end {
             if tree.role[i as usize] == Role::Async
@@ -285,6 +306,9 @@ impl Observer for QueuesObserver {
                 waits_us: pack_sorted(waits_us),
                 early: messages.early,
                 fan_in: messages.fan_in,
+                consumed: messages.consumed,
+                requests: messages.requests,
+                latency_sum_us: messages.latency_sum_us,
                 longest: example(set, &others, longest),
             };
             part.edges.insert((endpoint(sender), endpoint(receiver), name), edge);
@@ -295,15 +319,27 @@ impl Observer for QueuesObserver {
 
 /// The messages of one edge.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct EdgePart {
+pub(super) struct EdgePart {
     /// Sorted and packed.
     waits_us: Vec<u64>,
     early: u64,
     fan_in: BTreeMap<u32, u64>,
-    longest: QueueExample,
+    /// Messages that a consumer has received.
+    pub consumed: u64,
+    /// Requests that send.
+    pub requests: u64,
+    /// The latencies of these together, in microseconds.
+    pub latency_sum_us: u128,
+    /// The message that waited longest.
+    pub longest: QueueExample,
 }
 
 impl EdgePart {
+    /// Returns the time in the queue of each message, sorted, in microseconds.
+    pub fn waits_us(&self) -> Vec<u64> {
+        unpack_sorted(self.waits_us.clone())
+    }
+
     fn merge(&mut self, other: EdgePart) {
         let mut waits_us = unpack_sorted(std::mem::take(&mut self.waits_us));
         waits_us.append(&mut unpack_sorted(other.waits_us));
@@ -311,6 +347,9 @@ impl EdgePart {
         waits_us.sort();
         self.waits_us = pack_sorted(waits_us);
         self.early += other.early;
+        self.consumed += other.consumed;
+        self.requests += other.requests;
+        self.latency_sum_us += other.latency_sum_us;
         for (fan_in, messages) in other.fan_in {
             *self.fan_in.entry(fan_in).or_default() += messages;
         }
@@ -321,21 +360,18 @@ impl EdgePart {
     }
 }
 
+/// Sender, receiver, and the name of the queue.
+pub(super) type EdgeName = (Endpoint, Endpoint, String);
+
 /// Messages that the requests of one worker send.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueuesPart {
-    /// By sender, receiver and destination.
-    edges: BTreeMap<(Endpoint, Endpoint, String), EdgePart>,
+    pub(super) edges: BTreeMap<EdgeName, EdgePart>,
 }
 
 impl QueuesPart {
-    /// Merges the parts of all workers into the report.
-    pub fn finish(
-        parts: Vec<QueuesPart>,
-        range: PercentileRange,
-        facts: RangeFacts,
-        lost_senders: u64,
-    ) -> QueuesReport {
+    /// Merges the parts of all workers.
+    pub fn merge(parts: Vec<QueuesPart>) -> QueuesPart {
         let mut sum = QueuesPart::default();
         for (edge, part) in parts.into_iter().flat_map(|part| part.edges) {
             match sum.edges.get_mut(&edge) {
@@ -345,14 +381,19 @@ impl QueuesPart {
                 }
             }
         }
-        let mut edges: Vec<QueueEdge> = sum.edges.into_iter().map(edge).collect();
+        sum
+    }
+
+    /// Makes the report of merged parts.
+    pub fn finish(self, range: PercentileRange, facts: RangeFacts, lost_senders: u64) -> QueuesReport {
+        let mut edges: Vec<QueueEdge> = self.edges.into_iter().map(edge).collect();
         // Stable: of equal sums by names.
         edges.compact_sort_by_key(|edge| Reverse(edge.sum_us));
         QueuesReport { range, facts, edges, lost_senders }
     }
 }
 
-fn edge(((sender, receiver, destination), part): ((Endpoint, Endpoint, String), EdgePart)) -> QueueEdge {
+fn edge(((sender, receiver, destination), part): (EdgeName, EdgePart)) -> QueueEdge {
     let waits_us = unpack_sorted(part.waits_us);
     // Each of n messages that are received at once is the n-th part of what receives them.
     let receivers: f64 =
@@ -361,6 +402,7 @@ fn edge(((sender, receiver, destination), part): ((Endpoint, Endpoint, String), 
         sender,
         receiver,
         destination,
+        requests: part.requests,
         messages: waits_us.len() as u64,
         wait_us: Percentiles::of_sorted(&waits_us),
         sum_us: waits_us.iter().map(|&us| u128::from(us)).sum(),

@@ -6,12 +6,13 @@ use super::report::QueuesReport;
 use crate::EngineError;
 use crate::requests::Selection;
 use crate::run::query::Query;
+use crate::run::range_requests::RangeRequests;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::set_pass::{OverSet, RunningSetPass, SetPass, at_once};
 use crate::run::workers::Workers;
 use futures_util::future::try_join;
 use pathlight_base::encoding;
-use pathlight_trace::PathSettings;
+use pathlight_trace::{PathSettings, SpanKind};
 use serde::{Deserialize, Serialize};
 
 /// Reports how long the messages that requests send wait until they are received.
@@ -26,16 +27,38 @@ impl Query for Queues {
 
     async fn run(self, workers: Workers) -> Result<QueuesReport, EngineError> {
         let Queues { selection } = self;
-        let group = selection.group;
-        let pass = ElsewherePass { group, settings: selection.settings() };
-        let (others, (requests, facts)) = try_join(workers.partials(pass), workers.cut(&selection)).await?;
-        let others = others.concat();
-        let addresses = others.iter().map(|(address, _)| address.clone()).collect();
-        let pass = QueuesPass { group, others };
-        let (held, parts) = try_join(held(&workers, addresses), requests.partials(pass)).await?;
+        let found = async |requests: &RangeRequests<'_>| {
+            let (others, _) = elsewhere(requests).await?;
+            let addresses = others.iter().map(|(address, _)| address.clone()).collect();
+            let pass = QueuesPass { group: requests.selection().group, others };
+            try_join(held(requests.workers(), addresses), requests.partials(pass)).await
+        };
+        let ((held, parts), facts) = workers.over_requests(&selection, found).await?;
         let lost_senders = held.into_iter().filter(|is_held| !is_held).count() as u64;
-        Ok(QueuesPart::finish(parts, selection.range, facts, lost_senders))
+        Ok(QueuesPart::merge(parts).finish(selection.range, facts, lost_senders))
     }
+}
+
+/// Returns the messages that requests send; none, without a look at the requests, if nothing that is loaded is a consumer.
+pub(crate) async fn sent(requests: &RangeRequests<'_>) -> Result<QueuesPart, EngineError> {
+    let (others, has_consumers) = elsewhere(requests).await?;
+    if !has_consumers {
+        return Ok(QueuesPart::default());
+    }
+    let pass = QueuesPass { group: requests.selection().group, others };
+    Ok(QueuesPart::merge(requests.partials(pass).await?))
+}
+
+/// Returns the consumers of all workers with links to spans that are not in their worker, and whether there is any
+/// consumer.
+async fn elsewhere(
+    requests: &RangeRequests<'_>,
+) -> Result<(Vec<(SpanAddress, Receiver)>, bool), EngineError> {
+    let selection = requests.selection();
+    let pass = ElsewherePass { group: selection.group, settings: selection.settings() };
+    let (others, has_consumers): (Vec<_>, Vec<bool>) =
+        requests.workers().partials(pass).await?.into_iter().unzip();
+    Ok((others.concat(), has_consumers.contains(&true)))
 }
 
 /// Consumers with links to spans that are not in their worker.
@@ -46,14 +69,20 @@ pub(crate) struct ElsewherePass {
 }
 
 impl SetPass for ElsewherePass {
-    type Part = Vec<(SpanAddress, Receiver)>;
+    /// The consumers, and whether the worker has any consumer, linked or not.
+    type Part = (Vec<(SpanAddress, Receiver)>, bool);
 
     fn settings(&self) -> Option<PathSettings> {
         Some(self.settings)
     }
 
     fn start(self, _: OverSet) -> Box<dyn RunningSetPass> {
-        at_once(move |set| encoding::write(&Receivers::of(set, self.group).elsewhere(set)))
+        at_once(move |set| {
+            let is_consumer = |row: u32| set.kind(row) == SpanKind::Consumer;
+            let mut traces = set.traces().iter().filter(|trace| trace.id.group == self.group);
+            let has_consumers = traces.any(|trace| (trace.first..trace.end).any(is_consumer));
+            encoding::write(&(Receivers::of(set, self.group).elsewhere(set), has_consumers))
+        })
     }
 }
 

@@ -36,7 +36,7 @@ impl QueuesReport {
 }
 
 /// Messages from one endpoint to another.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueueEdge {
     /// The endpoint that sends.
     pub sender: Endpoint,
@@ -44,6 +44,8 @@ pub struct QueueEdge {
     pub receiver: Endpoint,
     /// Name of the queue or topic; empty if none was recorded.
     pub destination: String,
+    /// Requests that send.
+    pub requests: u64,
     /// Number of messages: pairs of a sender and a receiver.
     pub messages: u64,
     /// Time in the queue of each message, in microseconds.

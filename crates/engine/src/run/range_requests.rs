@@ -235,6 +235,16 @@ pub(crate) struct RangeRequests<'a> {
 }
 
 impl RangeRequests<'_> {
+    /// Returns the workers that hold them.
+    pub fn workers(&self) -> &Workers {
+        self.workers
+    }
+
+    /// Returns their selection, at any latency.
+    pub fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
     /// Returns the partials of a pass as bytes, each in its [`parts`].
     pub async fn run<P: RequestPass>(&self, pass: P) -> Result<Vec<Vec<u8>>, EngineError> {
         let (selection, cut) = (self.selection.clone(), self.cut.clone());

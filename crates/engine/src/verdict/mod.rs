@@ -22,6 +22,7 @@ pub(crate) mod subject;
 pub(crate) mod summed;
 #[cfg(test)]
 mod tests;
+mod times;
 
 pub use cells::{CallSums, ServiceSums, ServicesPartial};
 pub use hit::HitRequests;
@@ -35,3 +36,4 @@ pub use report::{
 };
 pub(crate) use subject::{ServiceCalls, SubjectSpans};
 pub use subject::{Subject, TimedSubject};
+pub(crate) use times::excesses;

@@ -1,6 +1,8 @@
 //! The service that explains the difference of two sides.
 
 use crate::EngineError;
+use crate::queues::query::sent;
+use crate::queues::{QueuesPart, changes};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::range_requests::RangeRequests;
@@ -23,9 +25,12 @@ impl Query for ServiceChanges {
     type Report = ServicesReport;
 
     async fn run(self, workers: Workers) -> Result<ServicesReport, EngineError> {
-        let side = async |selection: &Selection| times(&workers.cut(selection).await?.0).await;
+        let side = async |selection: &Selection| {
+            let (requests, _) = workers.cut(selection).await?;
+            try_join(times(&requests), sent(&requests)).await
+        };
         let (a, b) = try_join(side(&self.a), side(&self.b)).await?;
-        Ok(culprit((&self.a, &a), (&self.b, &b)))
+        Ok(culprit((&self.a, &a.0, &a.1), (&self.b, &b.0, &b.1)))
     }
 }
 
@@ -34,12 +39,14 @@ pub(crate) async fn times(requests: &RangeRequests<'_>) -> Result<ServicesPartia
     Ok(ServicesPartial::merge(requests.partials(ServicesPass).await?))
 }
 
+/// What is compared of one side: its selection, the times of its services, the messages that it sends.
+pub(crate) type ComparedSide<'a> = (&'a Selection, &'a ServicesPartial, &'a QueuesPart);
+
 /// Returns the ranking of two sides.
-pub(crate) fn culprit(
-    a: (&Selection, &ServicesPartial),
-    b: (&Selection, &ServicesPartial),
-) -> ServicesReport {
-    ServicesReport { is_of_one_set: is_of_one_set(a.0, b.0), ..ServicesReport::of(a.1, b.1) }
+pub(crate) fn culprit(a: ComparedSide<'_>, b: ComparedSide<'_>) -> ServicesReport {
+    let report = ServicesReport::of(a.1, b.1);
+    let queues = changes(a.2, b.2, report.requests[1]);
+    ServicesReport { is_of_one_set: is_of_one_set(a.0, b.0), queues, ..report }
 }
 
 /// Returns whether two sides are slow and fast requests of one set: the same filters, other percentile ranges. What other

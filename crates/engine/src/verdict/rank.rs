@@ -123,6 +123,7 @@ impl ServicesReport {
             vanished: vanished(a, b),
             failing: failing(a, b),
             stops: stops(a, b),
+            queues: Vec::new(),
             services: ranking.services,
         }
     }
@@ -243,7 +244,7 @@ fn ranked(
                 row.rank = Some(place);
                 row.lead = lead(&row, parts, &grown, compared);
                 let lead = row.lead.as_ref().filter(|_| row.score_us > 0.0);
-                let weak = if lead.is_some_and(|lead| lead.is_whole) { WEAK_WHOLE } else { WEAK };
+                let weak = weak_share(lead.is_some_and(|lead| lead.is_whole));
                 let latency_us = b.services.get(&row.service).map_or(0.0, |of| of.latency_sum_us as f64);
                 row.is_weak = row.score_us > 0.0 && row.score_us * (b.requests as f64) < weak * latency_us;
                 row.may_be_chance = lead.is_some_and(|lead| lead.may_be_chance(tests));
@@ -254,15 +255,24 @@ fn ranked(
 }
 
 impl Lead {
-    /// Returns whether there are few calls on a side, and as many of as many are as much slower by chance too often:
-    /// Smirnov's limit of the one-sided Kolmogorov test, at 5 % over all services.
+    /// Returns whether it may be chance, among so many services.
     fn may_be_chance(&self, services: usize) -> bool {
-        let [before, after] = self.calls.map(|calls| calls as f64);
-        let Some(slower) = self.slower else { return true };
-        let size = before * after / (before + after);
-        self.calls.iter().any(|&calls| calls < FEW)
-            && exp(-2.0 * slower * slower * size) > ERROR / services.max(1) as f64
+        may_be_chance(self.calls, self.slower, services)
     }
+}
+
+/// Returns the share of the latency below which a score is weak.
+pub(super) fn weak_share(is_whole: bool) -> f64 {
+    if is_whole { WEAK_WHOLE } else { WEAK }
+}
+
+/// Returns whether there are few calls on a side, and as many of as many are as much slower by chance too often: Smirnov's
+/// limit of the one-sided Kolmogorov test, at 5 % over all that is compared.
+pub(super) fn may_be_chance(calls: [u64; 2], slower: Option<f64>, tests: usize) -> bool {
+    let [before, after] = calls.map(|calls| calls as f64);
+    let Some(slower) = slower else { return true };
+    let size = before * after / (before + after);
+    calls.iter().any(|&calls| calls < FEW) && exp(-2.0 * slower * slower * size) > ERROR / tests.max(1) as f64
 }
 
 /// Returns what the sentence of a service says: of the part that explains most, or of the largest suspicion.
@@ -312,7 +322,7 @@ fn lead(
 
 /// Returns a lower bound on the share of B that is slower: at least this share of the values of B is greater than they
 /// would be in A, if A had B's mix of cells: the greatest amount by which A's cumulative histogram is above B's.
-fn slower_share(cells: &[&Compared], scale: Scale) -> f64 {
+pub(super) fn slower_share(cells: &[&Compared], scale: Scale) -> f64 {
     let mut bins: BTreeMap<u16, f64> = BTreeMap::new();
     let mut add = |cell: &Cell, scale: Scale, weight: f64| {
         for (&bin, &count) in &cell.histogram {

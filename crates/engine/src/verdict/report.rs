@@ -2,6 +2,7 @@
 
 pub use super::cells::ServiceExemplar;
 use super::subject::Subject;
+use crate::queues::QueueChange;
 use pathlight_base::statistics::Interval;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -88,6 +89,9 @@ pub struct ServicesReport {
     pub in_proportion: Option<InProportion>,
     /// Visits that end before calls they made in A, those that concern most requests first.
     pub stops: Vec<StoppedVisits>,
+    /// Queues in which messages of both sides wait, those that explain most first. They are beside the latency: no answer
+    /// waits for them.
+    pub queues: Vec<QueueChange>,
 }
 
 /// Visits of a service that end before calls they made before.
@@ -120,6 +124,8 @@ pub enum Headline<'a> {
     Slower(&'a ServiceChange),
     /// Nearly all services got slower alike.
     InProportion(InProportion),
+    /// Messages surely wait longer in a queue, and no service surely got slower.
+    Queue(&'a QueueChange),
     /// A service got slower weakly, or maybe by chance.
     Suspect(&'a ServiceChange),
     /// No service got slower beyond drift and chance.
@@ -263,6 +269,21 @@ impl Excess {
         }
     }
 
+    /// Returns the excess less and more its uncertainty.
+    pub(crate) fn interval(self) -> Interval {
+        let Excess { excess_us, uncertainty_us } = self;
+        Interval { low: excess_us - uncertainty_us, high: excess_us + uncertainty_us }
+    }
+
+    /// Returns how certain it is, where it is sure or not.
+    pub(crate) fn certainty(self, is_sure: bool) -> Certainty {
+        match is_sure {
+            true if self.excess_us - self.uncertainty_us >= self.excess_us / 2.0 => Certainty::Certain,
+            true => Certainty::Likely,
+            false => Certainty::Weak,
+        }
+    }
+
     /// Returns how many times its uncertainty it is; `None` where nothing was measured.
     pub fn ratio(self) -> Option<f64> {
         (self.uncertainty_us > 0.0).then(|| self.excess_us / self.uncertainty_us)
@@ -283,12 +304,7 @@ impl ServiceChange {
     /// Returns how sure it is that it got slower; `None` unless its score is positive.
     pub fn certainty(&self) -> Option<Certainty> {
         let lead = self.lead.as_ref().filter(|_| self.score_us > 0.0)?;
-        let Excess { excess_us, uncertainty_us } = lead.excess;
-        Some(match self.is_sure() {
-            true if excess_us - uncertainty_us >= excess_us / 2.0 => Certainty::Certain,
-            true => Certainty::Likely,
-            false => Certainty::Weak,
-        })
+        Some(lead.excess.certainty(self.is_sure()))
     }
 
     /// Returns whether some part of it changed by more than drift and chance.
@@ -323,6 +339,12 @@ impl ServicesReport {
         Some(Subject { service: change.service.clone(), part: change.lead.as_ref()?.part })
     }
 
+    /// Returns the queues in which messages surely wait longer, what explains most first. Slow and fast requests of one set
+    /// send the same messages, so nothing is said of these.
+    pub fn sure_queues(&self) -> impl Iterator<Item = &QueueChange> {
+        self.queues.iter().filter(|queue| !self.is_of_one_set && queue.is_sure())
+    }
+
     /// Returns what to say first: of calls that vanish and calls that fail what concerns most requests, unless a service
     /// surely got slower and B is slower as a whole. This is not said of slow requests of one set: they were chosen.
     pub fn headline(&self) -> Headline<'_> {
@@ -345,6 +367,9 @@ impl ServicesReport {
         }
         if let Some(alike) = self.in_proportion {
             return Headline::InProportion(alike);
+        }
+        if let Some(queue) = self.sure_queues().next() {
+            return Headline::Queue(queue);
         }
         let suspect = self.services.iter().find(|row| row.score_us > 0.0);
         suspect.map_or(Headline::Nothing, Headline::Suspect)

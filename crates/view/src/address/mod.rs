@@ -71,7 +71,7 @@ pub struct Sort {
 }
 
 /// A trace that is looked at.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceChoice {
     /// Canonical trace id.
     pub trace_id: String,
@@ -79,6 +79,8 @@ pub struct TraceChoice {
     pub root_span_id: Option<String>,
     /// Canonical id of the selected span.
     pub span_id: Option<String>,
+    /// Whether the traces that its messages connect it with stand on the same axis.
+    pub linked: bool,
 }
 
 /// Choices of the view that splits by the values of a tag.
@@ -192,7 +194,7 @@ impl Address {
         let (mut against, mut range_b, mut side, mut swapped) =
             (None, PercentileRange::ALL, ComparedSide::A, false);
         let (mut trace_id, mut root, mut span) = (None, None, None);
-        let (mut reading, mut is_per_request) = (None, false);
+        let (mut reading, mut is_per_request, mut linked) = (None, false, false);
         for (key, value) in pairs {
             match key.as_str() {
                 "v" => {}
@@ -235,6 +237,7 @@ impl Address {
                 "traceID" if trace_id.is_none() && !value.is_empty() => trace_id = Some(value),
                 "root" => root = Some(value),
                 "span" => span = Some(value),
+                "linked" => linked = value == "1",
                 "focus" => address.focus = parse_focus(&value).unwrap_or_default(),
                 "inverted" => address.inverted = value == "1",
                 "search" => address.search = value,
@@ -283,7 +286,8 @@ impl Address {
             address.split.of = SplitOf::Sums(endpoint);
         }
         address.reading = reading.unwrap_or(address.overlap.implied_reading());
-        address.trace = trace_id.map(|trace_id| TraceChoice { trace_id, root_span_id: root, span_id: span });
+        address.trace =
+            trace_id.map(|trace_id| TraceChoice { trace_id, root_span_id: root, span_id: span, linked });
         address
     }
 
@@ -370,6 +374,9 @@ impl Address {
             if let Some(span) = &trace.span_id {
                 out.put("span", span);
             }
+            if trace.linked {
+                out.put("linked", "1");
+            }
         }
         self.source.put_traces(self.trace.as_ref().map(|trace| trace.trace_id.as_str()), &mut out);
         if !self.focus.is_empty() {
@@ -418,7 +425,8 @@ impl Address {
 
     /// Returns whether going from `before` to here is a step a reader may want to take back.
     pub fn is_step_from(&self, before: &Address) -> bool {
-        let place = |a: &Address| a.trace.as_ref().map(|t| (t.trace_id.clone(), t.root_span_id.clone()));
+        let place =
+            |a: &Address| a.trace.as_ref().map(|t| (t.trace_id.clone(), t.root_span_id.clone(), t.linked));
         self.view != before.view
             || self.source != before.source
             || self.root != before.root

@@ -123,6 +123,7 @@ fn only_a_change_of_place_is_a_step_back_can_undo() {
             trace_id: "1".to_owned(),
             root_span_id: None,
             span_id: span.map(str::to_owned),
+            ..TraceChoice::default()
         }),
         ..here.clone()
     };
@@ -235,6 +236,7 @@ proptest! {
                 trace_id: format!("t{}", names[2]),
                 root_span_id: some(3, flags[3]),
                 span_id: some(4, flags[4]),
+                linked: flags[1],
             });
         }
         if flags[2] && flags[5] {

@@ -1,6 +1,6 @@
 //! The comparison of two sides.
 
-use super::services_json::{Leading, Service, Stopped};
+use super::services_json::{Leading, Queue, Service, Stopped};
 use crate::compare;
 use crate::json::blamed::Blamed;
 use crate::json::parts::{Text, ends, percent, pretty, public_json};
@@ -61,6 +61,8 @@ public_json! {
         services: Vec<Service<'a>> = Service::all(&report.culprit),
         /// Services in which errors begin, those that fail more often than on side A first.
         failing: &'a [FailingService] = &report.culprit.failing,
+        /// Queues in which messages of both sides wait, those that explain most first.
+        queues: Vec<Queue<'a>> = report.culprit.queues.iter().map(Queue::of).collect(),
     }
 }
 

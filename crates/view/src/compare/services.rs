@@ -1,5 +1,6 @@
 //! The service that explains the difference of two sides: in words, as a table of services and one of places.
 
+use crate::queues;
 use crate::say::sentence::Sentence;
 use crate::table::{Attributes, Column, Number, Table, Unit, Width};
 use pathlight_base::format::{change, count, counted, duration, endpoint, printable, share};
@@ -214,6 +215,7 @@ fn headline_words(report: &ServicesReport) -> Sentence {
     match report.headline() {
         Headline::Stops(row) => stops_words(report, row),
         Headline::Fails(row) => fails_words(report, row),
+        Headline::Queue(queue) => queues::longer(queue),
         _ => Sentence::default(),
     }
 }
@@ -424,6 +426,13 @@ pub fn failing_words(report: &ServicesReport) -> Vec<Sentence> {
     report.failing.iter().filter(is_more).map(|row| fails_words(report, row)).collect()
 }
 
+/// Returns the queues in which messages surely wait longer than before, one sentence each, but for the one that the verdict
+/// leads with.
+fn queue_words(report: &ServicesReport) -> Vec<Sentence> {
+    let is_said = usize::from(matches!(report.headline(), Headline::Queue(_)));
+    report.sure_queues().skip(is_said).take(NAMED).map(queues::longer).collect()
+}
+
 /// Returns the sentence of a service that fails more often.
 fn fails_words(report: &ServicesReport, row: &FailingService) -> Sentence {
     let rate = |failed: u64, calls: u64| share(failed as f64 / calls.max(1) as f64);
@@ -432,10 +441,10 @@ fn fails_words(report: &ServicesReport, row: &FailingService) -> Sentence {
     words.number(rate(row.a_failed, row.a_calls)).text(Sides::of(report).before).text(").")
 }
 
-/// Returns verdict and failing services as one paragraph.
+/// Returns verdict, failing services and queues as one paragraph.
 pub fn summary(report: &ServicesReport) -> String {
     let mut out = verdict(report).to_text();
-    for words in failing_words(report) {
+    for words in failing_words(report).into_iter().chain(queue_words(report)) {
         let _ = write!(out, " {}", words.to_text());
     }
     out

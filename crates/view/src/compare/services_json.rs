@@ -2,6 +2,8 @@
 
 use crate::compare::services::service_words;
 use crate::json::parts::public_json;
+use crate::queues;
+use pathlight_engine::queues::{QueueChange, QueueExample};
 use pathlight_engine::requests::RequestRef;
 use pathlight_engine::verdict::{
     Certainty, Excess, Headline, ServiceChange, ServiceExemplar, ServicePlace, ServicesReport, StoppedVisits,
@@ -11,6 +13,37 @@ use pathlight_trace::Endpoint;
 /// Returns an excess as `[excess, uncertainty]`.
 fn pair(excess: Excess) -> [f64; 2] {
     [excess.excess_us, excess.uncertainty_us]
+}
+
+public_json! {
+    /// How much longer messages wait in a queue than on side A. Times are microseconds.
+    Queue<'a>(queue: &'a QueueChange) {
+        /// Name of the queue or topic; empty if none was recorded.
+        destination: &'a str = &queue.destination,
+        /// Service that sends.
+        sender_service: &'a str = &queue.sender.service,
+        /// Operation that sends.
+        sender_operation: &'a str = &queue.sender.operation,
+        /// Service that receives.
+        receiver_service: &'a str = &queue.receiver.service,
+        /// Operation that receives.
+        receiver_operation: &'a str = &queue.receiver.operation,
+        /// Messages of side A and of side B.
+        messages: [u64; 2] = queue.messages,
+        /// Mean time in the queue of a message of side A and of side B.
+        mean_us: [f64; 2] = queue.mean_us,
+        /// What the messages of side B wait longer per request of it, as `[excess, uncertainty]`. It is beside the latency.
+        excess_us: [f64; 2] = pair(queue.excess),
+        /// What of it is beyond drift and chance; negative if messages wait shorter.
+        score_us: f64 = queue.score_us(),
+        /// How sure it is that messages wait longer: `certain`, `likely`, or `weak` (small, or maybe chance); `null` if they
+        /// do not.
+        certainty: Option<&'static str> = queue.certainty().map(Certainty::key),
+        /// The sentence of the queue.
+        text: String = queues::longer(queue).to_text(),
+        /// The message of side B that waited longest.
+        longest: &'a QueueExample = &queue.longest,
+    }
 }
 
 public_json! {
@@ -90,21 +123,23 @@ public_json! {
 public_json! {
     /// What the verdict leads with.
     Leading<'a>(headline: Headline<'a>) {
-        /// `stops` (visits end before calls they made), `fails`, `slower`, `in_proportion`, `suspect` (weak, or maybe chance), or
-        /// `nothing`.
+        /// `stops` (visits end before calls they made), `fails`, `slower`, `in_proportion`, `queue` (messages wait longer),
+        /// `suspect` (weak, or maybe chance), or `nothing`.
         kind: &'static str = match headline {
             Headline::Stops(_) => "stops",
             Headline::Fails(_) => "fails",
             Headline::Slower(_) => "slower",
             Headline::InProportion(_) => "in_proportion",
+            Headline::Queue(_) => "queue",
             Headline::Suspect(_) => "suspect",
             Headline::Nothing => "nothing",
         },
-        /// The service it is about; `null` if it is about none.
+        /// The service it is about, of a queue the one that receives; `null` if it is about none.
         service: Option<&'a str> = match headline {
             Headline::Stops(row) => Some(row.service.as_str()),
             Headline::Fails(row) => Some(row.service.as_str()),
             Headline::Slower(row) | Headline::Suspect(row) => Some(row.service.as_str()),
+            Headline::Queue(queue) => Some(queue.receiver.service.as_str()),
             Headline::InProportion(_) | Headline::Nothing => None,
         },
     }

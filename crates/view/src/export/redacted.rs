@@ -8,9 +8,11 @@ use pathlight_backend::source::{FetchSource, Wanted};
 use pathlight_engine::diagnosis::{DiagnosisReport, GroupSubspan, PlacesReport, SetsReport};
 use pathlight_engine::findings::{
     AbnormalFacts, CostFacts, FindingFacts, FindingPlace, FindingsReport, Gap, NotInstrumentedFacts,
-    OneAfterTheOtherFacts, ReadWithCareFacts, SinceWhenFacts, SlowTailFacts, TagsReport, WhoFacts,
+    OneAfterTheOtherFacts, QueueFacts, ReadWithCareFacts, SinceWhenFacts, SlowTailFacts, TagsReport,
+    WhoFacts,
 };
 use pathlight_engine::heatmap::ColumnOrder;
+use pathlight_engine::queues::QueueExample;
 use pathlight_engine::requests::{Filter, GroupBy, RequestType, RootEndpoint};
 use pathlight_engine::split::SplitOf;
 use pathlight_engine::verdict::ServicesReport;
@@ -46,6 +48,11 @@ pub fn findings(report: &FindingsReport, redaction: Redaction, pseudonyms: &Pseu
             // Processes are named by host.
             FindingFacts::ReadWithCare(ReadWithCareFacts { skew: Some((_, names, _)), .. }) => {
                 *names = ["one process".to_owned(), "another".to_owned()];
+            }
+            // Queues are named by tags, and messages by ids.
+            FindingFacts::Queue(facts) => {
+                facts.destination.clear();
+                facts.longest = QueueExample::default();
             }
             _ => {}
         }
@@ -151,6 +158,9 @@ fn walk(report: &mut FindingsReport, see: &mut dyn FnMut(Named<'_>)) {
             FindingFacts::SinceWhen(SinceWhenFacts { change, .. }) => {
                 change.iter_mut().for_each(|change| see(Named::Service(&mut change.service)));
             }
+            FindingFacts::Queue(QueueFacts { sender, receiver, .. }) => {
+                [sender, receiver].into_iter().for_each(|of| see(Named::Endpoint(of)));
+            }
             FindingFacts::Bursts(_)
             | FindingFacts::WorthMakingFaster(_)
             | FindingFacts::OutsideRequests(_)
@@ -179,6 +189,13 @@ fn walk_culprit(report: &mut ServicesReport, see: &mut dyn FnMut(Named<'_>)) {
     }
     report.vanished.iter_mut().for_each(|row| see(Named::Service(&mut row.service)));
     report.failing.iter_mut().for_each(|row| see(Named::Service(&mut row.service)));
+    for queue in &mut report.queues {
+        // Queues are named by tags, and messages by ids.
+        queue.destination.clear();
+        queue.longest = QueueExample::default();
+        see(Named::Endpoint(&mut queue.sender));
+        see(Named::Endpoint(&mut queue.receiver));
+    }
     for row in &mut report.stops {
         see(Named::Service(&mut row.service));
         see(Named::Endpoint(&mut row.entry));

@@ -8,6 +8,7 @@ use pathlight_base::statistics::Percentiles;
 use pathlight_engine::findings::{
     Burst, Finding as Found, FindingFacts, FindingKind, FindingPlace, FindingsReport, TagsReport, TimeBin,
 };
+use pathlight_engine::queues::QueueExample;
 use pathlight_engine::requests::{PercentileRange, RequestRef};
 use pathlight_engine::verdict::HitRequests;
 use pathlight_engine::verdict::one_set::{PartCost, ServiceTime};
@@ -83,6 +84,11 @@ public_json! {
         p: Option<f64> = finding.p,
         /// The slowest request that it is about.
         evidence: Option<&'a RequestRef> = finding.example.as_ref(),
+        /// Of a queue, the message that waited longest; `null` for other kinds.
+        message: Option<&'a QueueExample> = match &finding.facts {
+            FindingFacts::Queue(facts) => Some(&facts.longest),
+            _ => None,
+        },
         /// Other kinds of findings that name the same place.
         also: &'a [FindingKind] = &finding.also,
         /// Whether it is as much so in the baseline.

@@ -5,6 +5,7 @@ use crate::address::comparing::{Against, ComparedSide, Comparison};
 use crate::findings::sentences::falls;
 use crate::flame::chart::waiting_label;
 use crate::flow::choice::FlowPanel;
+use crate::queues;
 use crate::views::View;
 use pathlight_base::format::counted;
 use pathlight_engine::findings::{
@@ -32,6 +33,7 @@ pub fn show_words(finding: &Finding) -> &'static str {
         FindingKind::Abnormal => "Show these requests",
         FindingKind::ReadWithCare => "Show requests",
         FindingKind::OutsideRequests => "Look at these requests",
+        FindingKind::Queue => "Show queues",
         _ => "Show in flame graph",
     }
 }
@@ -154,6 +156,7 @@ pub fn show(finding: &Finding, address: &mut Address) {
             address.focus.clear();
             address.view = View::Flame;
         }
+        FindingFacts::Queue(_) => queues::show(address),
         FindingFacts::WorthMakingFaster(_) => search(address, View::Endpoints),
         FindingFacts::Abnormal(_) => {
             address.compare_sets();

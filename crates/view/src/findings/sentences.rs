@@ -2,13 +2,14 @@
 
 use crate::compare;
 use crate::flow::prediction::off_words;
+use crate::queues;
 use crate::say::sentence::Sentence;
 use crate::say::subject::{longer_than_usual, takes};
 use pathlight_base::format::{self, agreeing, count, counted, duration, share};
 use pathlight_base::statistics::Interval;
 use pathlight_engine::findings::{
     AbnormalFacts, BesideCall, BurstsFacts, CostFacts, CostInTail, ErrorsFacts, Finding, FindingFacts,
-    FindingPlace, Gap, Halved, NotInstrumentedFacts, OneAfterTheOtherFacts, OutsideRequestsFacts,
+    FindingPlace, Gap, Halved, NotInstrumentedFacts, OneAfterTheOtherFacts, OutsideRequestsFacts, QueueFacts,
     ReadWithCareFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TimeoutFacts, WhoFacts,
 };
 use pathlight_engine::flow::MendedLatency;
@@ -52,6 +53,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
         FindingFacts::Who(facts) => who(out, finding, facts),
         FindingFacts::SinceWhen(facts) => since_when(out, finding, facts),
         FindingFacts::ReadWithCare(facts) => read_with_care(out, facts),
+        FindingFacts::Queue(facts) => queue(out, facts),
     };
     let is_of_sets = matches!(finding.facts, FindingFacts::Changed(_));
     let out = match (finding.hit, finding.subject()) {
@@ -582,6 +584,20 @@ fn without(out: Sentence, at: &FindingPlace, p99_us: Option<(f64, f64)>) -> Sent
         .text(" to ")
         .number(duration(after))
         .text(".")
+}
+
+/// Says how long messages wait, and of those of one set how long answers take.
+fn queue(out: Sentence, facts: &QueueFacts) -> Sentence {
+    let QueueFacts { sender, receiver, destination, mean_us, before_us, latency_us, .. } = facts;
+    let out = queues::wait(out, (sender, receiver, destination), *mean_us, *before_us);
+    let out = out.text("; ").number(counted(facts.messages, "message"));
+    match before_us {
+        Some(_) => out.text(". No answer waits for them."),
+        None => out
+            .text(". The answers come after ")
+            .number(duration(*latency_us))
+            .text(" and do not wait for them."),
+    }
 }
 
 /// Returns what half of a self time would save.

@@ -79,6 +79,16 @@ pub fn why(finding: &Finding) -> Vec<String> {
              1979). What changed is what explains the difference of the requests before and after, beyond usual drift."
                 .to_owned()
         }
+        FindingFacts::Queue(facts) => match facts.before_us {
+            Some(_) => "Start of the span that receives less the end of the one that sends, over the messages that requests \
+                        send, against those of A: by the same rules as times of services. Per request it is all the \
+                        messages of one; they wait after the answer, or beside it."
+                .to_owned(),
+            None => "Start of the span that receives less the end of the one that sends. It is reported if the messages of a \
+                     queue wait at least as long, per request, as the answer takes: then nothing takes longer until a request \
+                     is done."
+                .to_owned(),
+        },
         FindingFacts::ReadWithCare(_) => {
             "Counted when the trees of spans are built; data quality has the details. Clocks disagree where a callee begins \
              a millisecond before its call, or lies outside it, after they were set."

@@ -26,6 +26,7 @@ pub fn kind_name(kind: FindingKind) -> &'static str {
         FindingKind::NotInstrumented => "Not instrumented",
         FindingKind::OutsideRequests => "Outside these requests",
         FindingKind::ReadWithCare => "Read with care",
+        FindingKind::Queue => "Waiting in a queue",
     }
 }
 

@@ -27,17 +27,20 @@ pub enum FlowPanel {
     Prediction,
     /// Savings of every endpoint.
     Savings,
+    /// Time of messages in queues.
+    Queues,
 }
 
 impl FlowPanel {
     /// Every panel, in the order of the page.
-    pub const ALL: [FlowPanel; 6] = [
+    pub const ALL: [FlowPanel; 7] = [
         FlowPanel::Calls,
         FlowPanel::WhatIf,
         FlowPanel::Target,
         FlowPanel::Timeout,
         FlowPanel::Prediction,
         FlowPanel::Savings,
+        FlowPanel::Queues,
     ];
 
     /// Returns whether it needs the room beside it too.
@@ -54,6 +57,7 @@ impl FlowPanel {
             FlowPanel::Timeout => "timeout",
             FlowPanel::Prediction => "prediction",
             FlowPanel::Savings => "savings",
+            FlowPanel::Queues => "queues",
         }
     }
 }

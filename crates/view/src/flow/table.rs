@@ -48,6 +48,7 @@ pub fn panel_words(panel: FlowPanel) -> (&'static str, &'static str) {
         }
         FlowPanel::Prediction => ("How well it predicts", "Six ways to predict held-out invocations"),
         FlowPanel::Savings => ("Savings", "What every endpoint would save, ranked"),
+        FlowPanel::Queues => ("Queues", "How long messages wait between who sends and who receives them"),
     }
 }
 

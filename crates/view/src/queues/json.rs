@@ -38,6 +38,8 @@ public_json! {
         receiver_operation: &'a str = &edge.receiver.operation,
         /// Name of the queue or topic; empty if none was recorded.
         destination: &'a str = &edge.destination,
+        /// Requests that send.
+        requests: u64 = edge.requests,
         /// Number of messages.
         messages: u64 = edge.messages,
         /// Time in the queue of each message.

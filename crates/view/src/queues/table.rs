@@ -23,6 +23,9 @@ pub fn table() -> Table<QueueEdge> {
             |edge: &QueueEdge| edge.sum_us.into(),
         )
         .csv(&["sum_us"]),
+        Column::duration("mean", "Mean", "Mean time in the queue", |edge: &QueueEdge| edge.wait_us.mean.into())
+            .low(2)
+            .csv(&["mean_us"]),
         Column::duration("p50", "p50", "Median time in the queue", |edge: &QueueEdge| edge.wait_us.p50.into())
             .csv(&["p50_us"]),
         Column::duration("p95", "p95", "95th percentile", |edge: &QueueEdge| edge.wait_us.p95.into())

@@ -15,7 +15,7 @@ impl TraceChoice {
         TraceChoice {
             trace_id: trace_id.to_owned(),
             root_span_id: Some(root_span_id.to_owned()).filter(|id| !id.is_empty()),
-            span_id: None,
+            ..TraceChoice::default()
         }
     }
 }
