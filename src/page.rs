@@ -4,6 +4,7 @@ pub mod fetching;
 pub mod files;
 mod inputs;
 pub mod queries;
+pub mod shown_trace;
 pub mod slot;
 
 use self::inputs::Undo;
@@ -11,6 +12,7 @@ use self::slot::{Asker, Slots};
 use super::dom;
 use crate::page::fetching::Fetching;
 use crate::page::queries::Queries;
+use crate::page::shown_trace::ShownTrace;
 use crate::pool::{Input, PagePool};
 use pathlight_engine::load::MemoryForecast;
 use pathlight_engine::pool::{Limits, LoadProgress, PoolEvent, UserError};
@@ -359,10 +361,13 @@ impl Page {
     fn follow_span(self) {
         let Some(Some(span)) = self.0.queries.span.fresh().map(|span| (*span).clone()) else { return };
         let Some(trace) = self.shown_trace().filter(|trace| trace.trace_id == span.trace_id) else { return };
+        // Among linked traces it has a place that is known once they are there.
+        let Some(shown) = ShownTrace::of(self) else { return };
+        let Some(index) = shown.index_of(&span.trace_id, span.index) else { return };
         let focus = self.0.focus.borrow().clone();
         if focus == Focus::Nothing && trace.span_id.as_ref() == Some(&span.span_id) {
-            self.set_focus(Focus::Span(span.index));
-        } else if focus == Focus::Span(span.index) && !span.span_id.is_empty() {
+            self.set_focus(Focus::Span(index));
+        } else if focus == Focus::Span(index) && !span.span_id.is_empty() {
             self.change(|address| {
                 if let Some(trace) = &mut address.trace {
                     trace.span_id = Some(span.span_id);

@@ -94,6 +94,8 @@ pub struct Queries {
     pub evaluation: Slot<queries::FlowEvaluation>,
     /// The trace of the timeline.
     pub trace: Slot<queries::Trace>,
+    /// The same with the traces that its messages connect it with.
+    pub linked: Slot<queries::LinkedTraces>,
     /// Drag and slack of its spans, asked once it is shown.
     pub pressures: Slot<queries::Pressures>,
     /// Summaries over time.

@@ -3,6 +3,7 @@
 use super::jump::Jump;
 use crate::app::moved;
 use crate::dom::{El, Listeners, button, div, el, icon, span};
+use crate::page::shown_trace::ShownTrace;
 use crate::page::{Focus, Page, PagePart};
 use crate::shell::selection_bar::look_at;
 use crate::views::endpoints::affected;
@@ -19,11 +20,24 @@ use pathlight_view::flame::{self, tree};
 use pathlight_view::keys::KeyCommand;
 use pathlight_view::table::{PER_REQUEST, WHEN_PRESENT};
 use pathlight_view::timeline::chart::Mark;
+use pathlight_view::timeline::messages::{self, MessageRow};
 use pathlight_view::views::View;
 use pathlight_view::{errors, timeline};
 
 /// Calling contexts of an endpoint that are listed.
 const CONTEXTS: usize = 12;
+
+/// Messages of a span that are listed, each way.
+const MESSAGES: usize = 20;
+
+/// Puts linked traces on one axis, with the focus on a span of them.
+fn show_linked(page: Page, span: u32) {
+    let Some(trace) = page.shown_trace() else { return };
+    page.change(|address| {
+        address.trace = Some(TraceChoice { linked: true, span_id: None, ..trace.clone() });
+    });
+    page.set_focus(Focus::Span(span));
+}
 
 /// The detail panel.
 pub struct Detail {
@@ -360,7 +374,9 @@ impl Detail {
         if let Some(Endpoint { service, operation }) = timeline::callee(trace, index) {
             pair(&facts, "Calls", &format::endpoint(service, operation), "span-callee");
         }
-        let pressures = page.queries().pressures.fresh();
+        // They are of the one trace alone, by its own indices.
+        let is_alone = page.shown_trace().is_none_or(|trace| !trace.linked);
+        let pressures = page.queries().pressures.fresh().filter(|_| is_alone);
         let pressures = pressures.as_deref().and_then(Option::as_ref).into_iter();
         for (name, column, test) in pressures
             .flat_map(|of| [("Drag", &of.drag_us, "span-drag"), ("Slack", &of.slack_us, "span-slack")])
@@ -370,6 +386,7 @@ impl Detail {
             }
         }
         self.body.add(&facts);
+        self.messages(page, index);
         let Some(full) = full else { return };
         let more = el("dl").class("pairs");
         for (name, value) in [("Span id", &full.span_id), ("Kind", &full.kind), ("Host", &full.host)] {
@@ -389,6 +406,45 @@ impl Detail {
                 pair(&list, key, value, "tag");
             }
             self.body.add(&list);
+        }
+    }
+
+    /// Lists what a span sent and what sent it; each leads to the span on the other side, on one axis.
+    fn messages(&self, page: Page, span: u32) {
+        let (Some(shown), Some(joined)) = (ShownTrace::of(page), page.queries().linked.fresh()) else {
+            return;
+        };
+        let Some(joined) = joined.as_ref() else { return };
+        let among = shown.place_of(span).and_then(|(trace_id, span)| joined.index_of(&trace_id, span));
+        let Some(among) = among else { return };
+        let rows = messages::rows(joined, among);
+        for (title, test, is_sent) in [("Sent by", "sent-by", false), ("Sent to", "sent-to", true)] {
+            let of_kind: Vec<&MessageRow> = rows.iter().filter(|row| row.is_sent == is_sent).collect();
+            if of_kind.is_empty() {
+                continue;
+            }
+            self.body.add(&el("h3").text(title));
+            let list = el("ul").class("exemplars").test(test);
+            for row in of_kind.iter().take(MESSAGES) {
+                let other = row.other;
+                let link = button("")
+                    .class("link exemplar")
+                    .test("message")
+                    .attr("title", "Show it on one axis, with the queue between")
+                    .text(&row.words.to_text())
+                    .on_click(&self.keep, move || show_linked(page, other));
+                list.add(&el("li").child(&link));
+            }
+            self.body.add(&list);
+            let more = of_kind.len().saturating_sub(MESSAGES) as u64;
+            if more > 0 {
+                let words = format!("and {}", format::counted(more, "other message"));
+                self.body.add(&div("muted small").text(&words));
+            }
+        }
+        let missing = messages::missing(joined);
+        if !missing.is_empty() && !rows.is_empty() {
+            self.body.add(&el("p").class("muted small").text(missing.trim_start()));
         }
     }
 
@@ -442,7 +498,6 @@ impl PagePart for Detail {
             return;
         }
         let path = page.queries().path.get();
-        let trace = page.queries().trace.get();
         let span = page.queries().span.fresh();
         let stale = match focus {
             Focus::Path(_) | Focus::Endpoint(_) => page.queries().path.is_waiting(),
@@ -452,12 +507,13 @@ impl PagePart for Detail {
         // What is shown depends on these and on nothing else.
         let queries = page.queries();
         let key = format!(
-            "{view:?} {focus:?} {} {} {} {} {} {} {} {} {} {} {:?} {:?}",
+            "{view:?} {focus:?} {} {} {} {} {} {} {} {} {} {} {} {:?} {:?} {:?}",
             queries.path.revision(),
             queries.compare.revision(),
             queries.impact.revision(),
             queries.savings.revision(),
             queries.trace.revision(),
+            queries.linked.revision(),
             queries.pressures.revision(),
             queries.requests.revision(),
             queries.span.revision(),
@@ -465,6 +521,7 @@ impl PagePart for Detail {
             page.fetching().revision(),
             page.address().root,
             page.address().choices,
+            page.shown_trace().is_some_and(|trace| trace.linked),
         );
         if key == self.shown {
             return;
@@ -493,7 +550,8 @@ impl PagePart for Detail {
             }
             (Focus::Request(choice), _) => self.request(page, choice),
             (Focus::Span(index), _) if view == View::Trace => {
-                if let Some(Some(trace)) = trace.as_deref() {
+                let shown = ShownTrace::of(page);
+                if let Some(trace) = shown.as_ref().and_then(ShownTrace::report) {
                     let full = span.as_deref().and_then(Option::as_ref);
                     self.span(page, trace, *index, full);
                 }

@@ -155,6 +155,7 @@ fn messages() -> Vec<Vec<u8>> {
         .to_message(),
         queries::Trend { group: 0 }.to_message(),
         queries::Queues { selection: selection() }.to_message(),
+        queries::LinkedTraces { of: trace() }.to_message(),
     ]
     .into()
 }

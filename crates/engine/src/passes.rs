@@ -28,6 +28,7 @@ use crate::split::proposals_query::ProposalsPass;
 use crate::split::query::SplitPass;
 use crate::split::tag_values_query::TagValuesPass;
 use crate::summaries::joined::{JoinPass, NamedPass};
+use crate::timeline::linked::LinkedPass;
 use crate::timeline::query::{Pressures, Trace};
 use crate::timeline::span::Span;
 use crate::verdict::hit::{HitsPass, RequestTimesPass};
@@ -102,6 +103,7 @@ list!(SET_PASSES: StartSetPass, read_set_pass, SetPassNumber, [
     FindSpans,
     HeldPass,
     JoinPass,
+    LinkedPass,
     NamedPass,
     NamesPass,
     OverviewPass,

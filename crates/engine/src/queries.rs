@@ -29,6 +29,8 @@ pub use crate::requests_list::query::Requests;
 pub use crate::split::proposals_query::Proposals;
 pub use crate::split::query::Split;
 pub use crate::split::tag_values_query::TagValues;
+pub use crate::timeline::join::{JoinedTrace, JoinedTraces, SpanMessage};
+pub use crate::timeline::linked::{LinkedTraces, MOST_SPANS, MOST_TRACES};
 pub use crate::timeline::query::{Pressures, Trace};
 pub use crate::timeline::span::{Span, SpanKey, SpanReport};
 pub use crate::trend::query::{Trend, TrendDay, TrendReport};
@@ -80,6 +82,7 @@ list! {
     FlowParents,
     LabelledFault,
     LateFindingsQuery,
+    LinkedTraces,
     Mended,
     Heatmap,
     Histograms,

@@ -8,6 +8,7 @@ use crate::widgets::tip;
 use crate::widgets::zoom::ZoomableChart;
 use pathlight_engine::flame::TraceReport;
 use pathlight_engine::flow::RequestPressure;
+use pathlight_engine::queries::SpanMessage;
 use pathlight_view::draw::{AxisViewport, Metrics, Theme, Viewport, Window};
 use pathlight_view::keys::KeyCommand;
 use pathlight_view::say::tip::TipLine;
@@ -171,6 +172,12 @@ impl TimelineChart {
         if let Some(row) = self.selected.and_then(|at| self.timeline.row_of(at)) {
             self.show_row(row);
         }
+    }
+
+    /// Takes the messages between the spans, which may be of several traces: all of them are in sight first.
+    pub fn set_messages(&mut self, messages: Vec<SpanMessage>) {
+        self.timeline.set_messages(messages);
+        self.viewport.open(self.timeline.report().end_us);
     }
 
     /// Marks spans; they come ascending.

@@ -3,6 +3,7 @@
 pub mod chart;
 
 use crate::dom::{El, Listeners, button, div, span};
+use crate::page::shown_trace::ShownTrace;
 use crate::page::{Focus, Page};
 use crate::views::timeline::chart::{OverviewChart, TimelineChart, TraceOverview};
 use crate::views::view::{PageView, SearchResult};
@@ -16,10 +17,10 @@ use pathlight_engine::flame::TraceReport;
 use pathlight_engine::pool::UserError;
 use pathlight_engine::queries::{self, SpanKey};
 use pathlight_trace::Endpoint;
-use pathlight_view::address::Address;
+use pathlight_view::address::{Address, TraceChoice};
 use pathlight_view::keys::KeyCommand;
 use pathlight_view::search::finder::Finder;
-use pathlight_view::timeline::{self, SpanRow, spans_csv};
+use pathlight_view::timeline::{self, SpanRow, messages, spans_csv};
 use pathlight_view::views::View;
 use std::rc::Rc;
 
@@ -39,12 +40,16 @@ pub struct TimelineView {
     /// Buttons that go to spans of a kind, with the bit and the word of each.
     finds: [(u8, &'static str, El); 2],
     grouped: El,
+    /// Puts linked traces on the same axis.
+    linked: El,
+    /// Says what is on the axis, of several traces.
+    linked_words: El,
     below: El,
     table: CompanionTable<SpanRow>,
     /// The trace whose spans the table lists.
     listed: Option<Rc<TraceReport>>,
-    /// The report that the chart shows, before drag and slack came.
-    taken: Option<Rc<Option<TraceReport>>>,
+    /// What the chart shows, before drag and slack came.
+    taken: Option<ShownTrace>,
 }
 
 impl TimelineView {
@@ -94,6 +99,19 @@ impl TimelineView {
             chart.with(|chart| chart.set_grouped(on));
             page.refresh();
         });
+        let linked = button("Linked traces")
+            .attr("aria-pressed", "false")
+            .attr(
+                "title",
+                "Put the traces that its messages lead to, and those that sent them, on the same axis",
+            )
+            .test("linked-traces")
+            .on_click(keep, move || {
+                let Some(trace) = page.shown_trace() else { return };
+                page.change(|address| {
+                    address.trace = Some(TraceChoice { linked: !trace.linked, ..trace.clone() })
+                });
+            });
         let finds = [
             (TraceReport::ON_PATH, "on path", "Go to the next span on the critical path", "find-path"),
             (TraceReport::ERROR, "error", "Go to the next span with an error", "find-error"),
@@ -132,6 +150,7 @@ impl TimelineView {
             .child(&path_only)
             .child(&slack)
             .child(&grouped)
+            .child(&linked)
             .child(folds.element())
             .child(&as_table)
             .child(&zooms.zoom)
@@ -140,8 +159,10 @@ impl TimelineView {
         below.add(table.element());
         let frame = ViewFrame::new(View::Trace, "timeline", chart, below.clone()).with(&tools);
         let summary = div("note-line").test("trace-summary");
+        let linked_words = div("note-line muted").test("linked-words");
         let frame = frame
             .with(&summary)
+            .with(&linked_words)
             .with(overview.element())
             .with(chart.element())
             .table(table)
@@ -156,6 +177,8 @@ impl TimelineView {
             path_only,
             finds,
             grouped,
+            linked,
+            linked_words,
             below,
             table,
             listed: None,
@@ -174,10 +197,13 @@ impl TimelineView {
         }
     }
 
-    /// Shows the trace that was reported; tells whether it is another one.
+    /// Shows the trace that was reported, or several; tells whether it is another one.
     fn take_trace(&mut self, page: Page) -> bool {
-        let Some(reported) = page.queries().trace.get() else { return false };
-        let Some(report) = &*reported else {
+        let Some(shown) = ShownTrace::of(page) else { return false };
+        let joined = shown.joined();
+        self.linked_words.set_text(&joined.map(messages::sentence).unwrap_or_default());
+        self.linked_words.show(joined.is_some());
+        let Some(report) = shown.report() else {
             self.title.clear();
             self.summary.show(false);
             self.taken = None;
@@ -185,11 +211,14 @@ impl TimelineView {
             return false;
         };
         // The same trace again, as after more was loaded, keeps what is folded and zoomed.
-        let is_other = self.taken.as_ref() != Some(&reported);
+        let is_other = self.taken.as_ref() != Some(&shown);
         if is_other {
             let report = Rc::new(report.clone());
             self.chart.renew(|chart| {
                 chart.take(report);
+                if let Some(joined) = joined {
+                    chart.set_messages(joined.messages.clone());
+                }
                 chart.set_path_only(controls::is_pressed(&self.path_only));
                 chart.set_grouped(controls::is_pressed(&self.grouped));
             });
@@ -205,8 +234,18 @@ impl TimelineView {
         self.summary.show(summary.is_some());
         self.summary_keep.clear();
         self.summary.fill(&names::sentence(page, &self.summary_keep, summary.unwrap_or_default()));
-        self.taken = Some(reported);
+        self.taken = Some(shown);
         is_other
+    }
+
+    /// Offers linked traces where there are some.
+    fn show_linked(&self, page: Page) {
+        let is_linked = page.shown_trace().is_some_and(|trace| trace.linked);
+        let known = page.queries().linked.get();
+        let words = known.as_deref().and_then(Option::as_ref).and_then(messages::button);
+        self.linked.show(is_linked || words.is_some());
+        self.linked.set_text(&words.unwrap_or_else(|| "Linked traces".to_owned()));
+        self.linked.set_flag("aria-pressed", is_linked);
     }
 
     fn show_title(&self, page: Page, report: &TraceReport) {
@@ -229,7 +268,8 @@ fn formats(page: Page, chart: ChartCanvas<TimelineChart>) -> Vec<export::Format>
     let full = move || {
         let report = chart.look(|chart| chart.timeline().shared());
         let has_failed = page.queries().pressures.failure().is_some();
-        let is_full = report.drag_us.len() == report.parent.len() || has_failed;
+        let is_alone = page.shown_trace().is_none_or(|trace| !trace.linked);
+        let is_full = report.drag_us.len() == report.parent.len() || has_failed || !is_alone;
         if !is_full {
             page.fail(UserError {
                 message: "Drag and slack of this trace are still being computed.".to_owned(),
@@ -257,24 +297,34 @@ fn want_trace(page: Page) {
     let (has_pressures, id) = (false, trace_id.clone());
     let of = queries::Trace { trace_id: id, root_span_id, settings, group, has_pressures };
     queries.trace.want(page, of.clone());
-    let is_shown = queries.trace.fresh().is_some_and(|report| report.is_some());
+    let report = queries.trace.fresh();
+    let report = report.as_deref().and_then(Option::as_ref);
     let selected = match *page.focus() {
-        Focus::Span(index) => Some(SpanKey::Index(index)),
+        Focus::Span(index) => ShownTrace::of(page)
+            .and_then(|shown| shown.place_of(index))
+            .map(|(trace_id, index)| (trace_id, SpanKey::Index(index))),
         // A link to a span: its index is in the report.
-        Focus::Nothing => trace.span_id.map(SpanKey::Id),
+        Focus::Nothing => trace.span_id.map(|id| (trace_id, SpanKey::Id(id))),
         _ => None,
     };
-    if let Some(span) = selected {
+    if let Some((trace_id, span)) = selected {
         queries.span.want(page, queries::Span { trace_id, span, group });
     }
-    if is_shown {
+    let links =
+        queries.overview.get().map_or(0, |overview| overview.links.resolved + overview.links.unresolved);
+    let may_have_messages =
+        |report: &TraceReport| links > 0 || report.bits.iter().any(|bits| bits & TraceReport::ASYNC != 0);
+    if trace.linked || report.is_some_and(may_have_messages) {
+        queries.linked.want(page, queries::LinkedTraces { of: of.clone() });
+    }
+    if report.is_some() {
         queries.pressures.want(page, queries::Pressures { of });
     }
 }
 
 impl PageView for TimelineView {
-    /// Report, drag and slack, and why there is no timeline.
-    type Content = (u64, u64, &'static str);
+    /// Reports of the trace and of those that are linked to it, drag and slack, and why there is no timeline.
+    type Content = ((u64, Option<u64>), u64, &'static str);
 
     fn ask(page: Page, address: &Address) {
         if address.trace.is_none() {
@@ -290,10 +340,15 @@ impl PageView for TimelineView {
     fn content(&self, page: Page) -> Option<Self::Content> {
         let queries = page.queries();
         let is_chosen = page.shown_trace().is_some();
-        let is_waiting = if is_chosen { queries.trace.is_waiting() } else { queries.requests.is_waiting() };
-        let is_shown = queries.trace.get().is_some_and(|report| report.is_some());
+        let is_linked = page.shown_trace().is_some_and(|trace| trace.linked);
+        let is_waiting = match is_chosen {
+            true => queries.trace.is_waiting() || is_linked && queries.linked.is_waiting(),
+            false => queries.requests.is_waiting(),
+        };
+        let is_shown = ShownTrace::of(page).is_some_and(|shown| shown.report().is_some());
         let why = timeline::why_empty(is_shown, is_waiting, is_chosen);
-        Some((queries.trace.revision(), queries.pressures.revision(), why))
+        let linked = is_linked.then(|| queries.linked.revision());
+        Some(((queries.trace.revision(), linked), queries.pressures.revision(), why))
     }
 
     fn is_stale(&self, page: Page) -> bool {
@@ -302,9 +357,10 @@ impl PageView for TimelineView {
 
     fn take(&mut self, page: Page, now: &Self::Content, before: Option<&Self::Content>) {
         self.frame.set_text(now.2);
-        let is_new = |of: fn(&Self::Content) -> u64| before.is_none_or(|before| of(before) != of(now));
-        let is_taken = is_new(|content| content.0) && self.take_trace(page);
-        if (is_taken || is_new(|content| content.1))
+        let is_taken = before.is_none_or(|before| before.0 != now.0) && self.take_trace(page);
+        // Of several traces only one has a request that waits.
+        if (is_taken || before.is_none_or(|before| before.1 != now.1))
+            && now.0.1.is_none()
             && let Some(Some(pressures)) = page.queries().pressures.fresh().as_deref()
         {
             self.chart.with(|chart| chart.set_pressures(pressures));
@@ -314,13 +370,20 @@ impl PageView for TimelineView {
     fn show_choices(&mut self, page: Page) {
         self.chart.with(|chart| chart.follow(page));
         self.overview.paint();
+        self.show_linked(page);
         self.list();
     }
 
     fn search(&mut self, page: Page, finder: &Finder) -> SearchResult {
         let chart = self.chart;
         let spans = if finder.has_tags() { page.queries().found_spans.fresh() } else { None };
-        let count = chart.with(|chart| chart.search(finder, spans.as_deref()));
+        // Of several traces tags are searched in the one that was chosen.
+        let place = |spans: Rc<Vec<u32>>| {
+            let (shown, trace) = (ShownTrace::of(page)?, page.shown_trace()?);
+            Some(spans.iter().filter_map(|&span| shown.index_of(&trace.trace_id, span)).collect::<Vec<u32>>())
+        };
+        let spans = spans.and_then(place);
+        let count = chart.with(|chart| chart.search(finder, spans.as_ref()));
         if self.listed.is_some() {
             self.table.set_hits(chart.look(TimelineChart::hits));
         }

@@ -13,4 +13,5 @@ pub use changes::QueueChange;
 pub(crate) use changes::{GreatestQueue, changes, greatest};
 pub use links::LinkCounts;
 pub use observe::QueuesPart;
+pub(crate) use observe::since_us;
 pub use report::{QueueEdge, QueueExample, QueuesReport};

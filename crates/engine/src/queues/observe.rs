@@ -182,8 +182,7 @@ impl QueuesObserver {
         let row = tree.row(sender);
         let sent_us = tree.raw_start_us(set, sender);
         let end_us = sent_us.saturating_add(set.duration_us(row));
-        // Who goes on while the message is handled has sent it at some time since its start.
-        let since_us = if end_us > start_us { sent_us } else { end_us };
+        let since_us = since_us(sent_us, end_us, start_us);
         let wait_us = start_us.saturating_sub(since_us);
         let (receiver, named) = match by {
             ReceivedBy::Row(row) => (set.endpoint(row).0, destination(set, row)),
@@ -212,6 +211,12 @@ impl QueuesObserver {
             messages.longest = Some(found);
         }
     }
+}
+
+/// Returns since when a message waits that a span over an interval has sent and another one receives at `received_us`: who goes
+/// on while the message is handled has sent it at some time since its start.
+pub(crate) fn since_us(start_us: u64, end_us: u64, received_us: u64) -> u64 {
+    if end_us > received_us { start_us } else { end_us }
 }
 
 /// Returns the part of a list sorted by rows that lies in some of them.

@@ -1,4 +1,6 @@
-//! One trace, and one span of it.
+//! One trace, one span of it, and a trace with those that its messages connect it with.
 
+pub(crate) mod join;
+pub(crate) mod linked;
 pub(crate) mod query;
 pub(crate) mod span;

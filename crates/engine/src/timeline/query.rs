@@ -135,7 +135,7 @@ pub(crate) fn find_trace(set: &TraceSet, trace_id: &str, group: u8) -> Option<u3
 }
 
 /// Returns what a worker tells of a trace; `None` if it has none such.
-fn trace(set: &TraceSet, query: &Trace) -> Option<TraceReport> {
+pub(super) fn trace(set: &TraceSet, query: &Trace) -> Option<TraceReport> {
     let request = Request::find(set, query)?;
     let Request { trace: number, tree, root, finder } = &request;
     let (number, root, n) = (*number, *root, tree.len() as u32);

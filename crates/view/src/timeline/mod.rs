@@ -1,6 +1,7 @@
 //! The timeline of one trace: its chart, the tips of its spans, the table of all of them.
 
 pub mod chart;
+pub mod messages;
 mod table;
 
 pub use table::{SpanRow, Title, callee, services, spans_csv, summary, table, tip, title, why_empty};

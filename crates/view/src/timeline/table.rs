@@ -5,6 +5,7 @@ use crate::say::subject::takes;
 use crate::say::tip::TipLine;
 use crate::table::{Attributes, Column, Number, Table};
 use crate::timeline::chart::{Timeline, marks};
+use crate::timeline::messages::received_words;
 use crate::views::WORKING;
 use pathlight_base::format::{
     DASH, counted, duration_us, endpoint as endpoint_words, moment, printable, share,
@@ -114,6 +115,7 @@ pub fn tip(timeline: &Timeline, at: u32) -> Vec<TipLine> {
     for wait in report.waiting.iter().filter(|wait| wait.span == at) {
         lines.push(TipLine::Text(waiting_words(wait)));
     }
+    lines.extend(received_words(report, timeline.received(at)).map(TipLine::Text));
     lines.extend(timeline.sign(at).map(|sign| TipLine::Strong(sign.words.clone())));
     lines.extend(timeline.pressure_us(at).map(|(drag_us, slack_us)| {
         TipLine::Text(if drag_us > 0 {

@@ -83,6 +83,8 @@ pub struct TimelineRow {
     pub bar: Option<SpanBar>,
     /// Longest time it may take beyond that, as a tail of its bar.
     pub tail: Option<SpanBar>,
+    /// Time in the queue of what it received, before its bar.
+    pub queue: Option<SpanBar>,
     /// Text at the bar.
     pub text: Option<BarText>,
     /// Stretches of the critical path on the bar: a range of [`TimelineLayout::marks`].
@@ -197,6 +199,7 @@ pub fn layout(
             label: None,
             bar,
             tail: if view.slack && group.is_none() { tail(timeline, view.window, size, span) } else { None },
+            queue: if group.is_none() { queue(timeline, view.window, size, span) } else { None },
             text: None,
             marks,
             parts,
@@ -303,6 +306,14 @@ fn bar((start, end): (u64, u64), window: Window, size: TimelineSize) -> Option<S
     let right = window.pixel(end, plot).clamp(0, plot);
     let w = (right - x).max(size.metrics.px(2.0)).min(plot);
     Some(SpanBar { x: size.column_px + x.min(plot - w), w })
+}
+
+/// Returns the visible part of the time in the queue of the messages that a span received, from the first that was sent;
+/// `None` if it received none that waited.
+fn queue(timeline: &Timeline, window: Window, size: TimelineSize, span: u32) -> Option<SpanBar> {
+    let waited = timeline.received(span).iter().filter(|message| message.wait_us > 0);
+    let from = waited.map(|message| message.sent_us).min()?;
+    bar((from, timeline.interval_us(span).0), window, size)
 }
 
 /// Adds the stretches of the critical path in a row, merged where pixels do not tell them apart; returns their end.

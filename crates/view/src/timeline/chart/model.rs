@@ -7,6 +7,7 @@ use crate::flame::chart::Frame;
 use pathlight_base::format;
 use pathlight_base::steps::{BLOCK, in_blocks};
 use pathlight_engine::flame::TraceReport;
+use pathlight_engine::queries::SpanMessage;
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
@@ -39,6 +40,8 @@ pub struct Timeline {
     grouped: bool,
     /// Named parts by (span, time).
     pub(crate) parts: Vec<SpanPart>,
+    /// Messages between the spans, by receiver.
+    messages: Vec<SpanMessage>,
 }
 
 /// Sign of a span: a letter at its label and words at its bar, so that no mark is one of colour alone.
@@ -157,6 +160,7 @@ impl Timeline {
             signs: Vec::new(),
             rows: Vec::new(),
             parts: Vec::new(),
+            messages: Vec::new(),
             report,
         };
         timeline.list_rows();
@@ -337,6 +341,18 @@ impl Timeline {
             self.path_only = only;
             self.list_rows();
         }
+    }
+
+    /// Takes the messages between its spans; they come by receiver.
+    pub fn set_messages(&mut self, messages: Vec<SpanMessage>) {
+        self.messages = messages;
+    }
+
+    /// Returns the messages that a span received.
+    pub fn received(&self, span: u32) -> &[SpanMessage] {
+        let from = self.messages.partition_point(|message| message.receiver < span);
+        let to = self.messages.partition_point(|message| message.receiver <= span);
+        &self.messages[from..to]
     }
 
     /// Marks spans; they come ascending.

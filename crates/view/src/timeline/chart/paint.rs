@@ -90,6 +90,13 @@ fn paint_row(
         bars.fill(tail.x, bar_y + bar_h - thin, tail.w, thin, theme.background.mix(own, 0.45));
         over.fill(tail.x + tail.w - cap, bar_y + px(3.0), cap, bar_h - 2 * px(3.0), own);
     }
+    if let Some(queue) = row.queue {
+        let (high, y) = (px(6.0), bar_y + (bar_h - px(6.0)) / 2);
+        bars.fill(queue.x, y, queue.w, high, theme.background.mix(own, 0.15));
+        for x in (queue.x..queue.x + queue.w).step_by(px(5.0).max(2) as usize) {
+            over.fill(x, y, px(2.0).min(queue.x + queue.w - x), high, theme.background.mix(own, 0.5));
+        }
+    }
     if let Some(bar) = row.bar {
         if !row.parts.is_empty() {
             behind = theme.background.mix(own, 0.35);

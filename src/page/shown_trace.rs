@@ -1,0 +1,62 @@
+//! The trace of the timeline: alone, or on one axis with those that its messages connect it with.
+
+use super::Page;
+use pathlight_engine::flame::TraceReport;
+use pathlight_engine::queries::JoinedTraces;
+use std::rc::Rc;
+
+/// What the timeline shows.
+#[derive(Clone, PartialEq)]
+pub enum ShownTrace {
+    /// One trace.
+    One(Rc<Option<TraceReport>>),
+    /// Several.
+    Joined(Rc<Option<JoinedTraces>>),
+}
+
+impl ShownTrace {
+    /// Returns what is known of the trace that is to be shown; `None` while that is nothing. Several traces come in place of
+    /// the one once they are known.
+    pub fn of(page: Page) -> Option<ShownTrace> {
+        let queries = page.queries();
+        let is_linked = page.shown_trace().is_some_and(|trace| trace.linked);
+        let joined = queries.linked.get().filter(|joined| is_linked && joined.is_some());
+        match joined {
+            Some(joined) => Some(ShownTrace::Joined(joined)),
+            None if is_linked && queries.linked.is_waiting() => None,
+            None => Some(ShownTrace::One(queries.trace.get()?)),
+        }
+    }
+
+    /// Returns the report: `None` if no such trace is loaded.
+    pub fn report(&self) -> Option<&TraceReport> {
+        match self {
+            ShownTrace::One(report) => report.as_ref().as_ref(),
+            ShownTrace::Joined(joined) => Some(&joined.as_ref().as_ref()?.trace),
+        }
+    }
+
+    /// Returns the traces if they are several.
+    pub fn joined(&self) -> Option<&JoinedTraces> {
+        match self {
+            ShownTrace::One(_) => None,
+            ShownTrace::Joined(joined) => joined.as_ref().as_ref(),
+        }
+    }
+
+    /// Returns the place of a span of a trace; `None` if the trace is not among them.
+    pub fn index_of(&self, trace_id: &str, span: u32) -> Option<u32> {
+        match self.joined() {
+            None => Some(span),
+            Some(joined) => joined.index_of(trace_id, span),
+        }
+    }
+
+    /// Returns the trace of a span, and the index of the span in it.
+    pub fn place_of(&self, span: u32) -> Option<(String, u32)> {
+        match self.joined() {
+            None => Some((self.report()?.trace_id.clone(), span)),
+            Some(joined) => joined.place_of(span).map(|(trace_id, span)| (trace_id.to_owned(), span)),
+        }
+    }
+}
