@@ -54,6 +54,8 @@ struct Inner {
     revision: Cell<u64>,
     /// Source of the last fetch, or of the one that runs.
     source: RefCell<FetchSource>,
+    /// Traces that the last fetch is about, if that were linked ones; the address does not say them.
+    linked: RefCell<Option<BTreeSet<String>>>,
     fetch: RefCell<Option<Fetch>>,
     /// Time of the last report of progress to the page, in milliseconds.
     reported_ms: Cell<f64>,
@@ -384,6 +386,7 @@ impl Fetching {
     /// Fetches what the address says, after asking if need be; with `adds`, besides what is loaded.
     pub fn start(&self, page: Page, adds: bool) {
         self.cancel(page);
+        self.0.linked.take();
         self.0.adds.set(adds);
         if page.address().source.is_demo() {
             if page.has_data() && !adds {
@@ -413,6 +416,31 @@ impl Fetching {
         let fetch = Fetch::start(job, move |event| fetching.hear(page, event));
         self.0.fetch.replace(Some(fetch));
         self.set(page, Phase::Running);
+    }
+
+    /// Fetches traces by their ids besides what is loaded: those that spans link to.
+    pub fn fetch_linked(&self, page: Page, trace_ids: BTreeSet<String>) {
+        let (connection, wanted) = (self.connection(page), Wanted::Traces(trace_ids.clone()));
+        let plan = match FetchPlan::new(&connection.base, &wanted, now_us()) {
+            Ok(plan) => plan.speaking(self.dialect(&connection.base)),
+            Err(trouble) => return self.fail(page, &trouble, &connection),
+        };
+        if let Some(fetch) = self.0.fetch.take() {
+            fetch.cancel();
+        }
+        self.0.linked.replace(Some(trace_ids));
+        let (token, leads) = (self.token(&connection.base), self.0.leads.clone());
+        let job = FetchJob { connection, plan: Some(plan), files: Vec::new(), token, leads };
+        let fetching = self.clone();
+        let fetch = Fetch::start(job, move |event| fetching.hear(page, event));
+        self.0.fetch.replace(Some(fetch));
+        self.set(page, Phase::Running);
+    }
+
+    /// Returns what the last fetch was asked for: what the address says, or linked traces.
+    pub fn wanted(&self, page: Page) -> Wanted {
+        let linked = self.0.linked.borrow().clone();
+        linked.map_or_else(|| page.address().source.wanted.clone(), Wanted::Traces)
     }
 
     /// Returns what is to be done for a source; completes it. Without an answer the phase says why.
@@ -504,6 +532,10 @@ impl Fetching {
             (Phase::Ended(_), Some(fetch)) => {
                 self.set(page, Phase::Running);
                 fetch.retry();
+            }
+            (Phase::Failed(_), _) if self.0.linked.borrow().is_some() => {
+                let linked = self.0.linked.borrow().clone();
+                linked.into_iter().for_each(|linked| self.fetch_linked(page, linked));
             }
             _ => self.start(page, self.0.adds.get()),
         }

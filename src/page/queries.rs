@@ -96,6 +96,8 @@ pub struct Queries {
     pub trace: Slot<queries::Trace>,
     /// The same with the traces that its messages connect it with.
     pub linked: Slot<queries::LinkedTraces>,
+    /// Traces that are linked to and not loaded.
+    pub missing_traces: Slot<queries::MissingTraces>,
     /// Drag and slack of its spans, asked once it is shown.
     pub pressures: Slot<queries::Pressures>,
     /// Summaries over time.

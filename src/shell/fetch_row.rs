@@ -6,10 +6,10 @@ use crate::page::fetching::{EVERY_S, Phase};
 use crate::page::{Page, PagePart};
 use crate::shell::explanation::{cures, explanation};
 use crate::shell::{jaeger_dialog, progress};
-use pathlight_backend::source::Wanted;
+use pathlight_backend::source::{Wanted, jaeger_id};
 use pathlight_backend::{FetchTrouble, Lost, Trouble};
 use pathlight_base::format::{self, counted};
-use pathlight_view::reading::loading::fetched;
+use pathlight_view::reading::loading::{self, fetched};
 
 /// Failed parts and missing traces that are named one by one.
 const NAMED: usize = 20;
@@ -23,6 +23,8 @@ pub struct FetchRow {
     trouble: Option<El>,
     /// The button that lets it follow a redirect.
     follow: Option<El>,
+    /// Says which linked traces are not loaded, with the button that fetches them.
+    linked: Option<(El, El)>,
     keep: Listeners,
     shown: Option<u64>,
 }
@@ -32,8 +34,8 @@ impl FetchRow {
     pub fn new() -> FetchRow {
         let element = div("fetch").test("fetch").attr("role", "status");
         element.show(false);
-        let (fill, words, trouble, follow) = (None, None, None, None);
-        FetchRow { element, fill, words, trouble, follow, keep: Listeners::default(), shown: None }
+        let (fill, words, trouble, follow, linked) = (None, None, None, None, None);
+        FetchRow { element, fill, words, trouble, follow, linked, keep: Listeners::default(), shown: None }
     }
 
     /// Returns its root element.
@@ -110,12 +112,13 @@ impl FetchRow {
         let (fetching, source) = (page.fetching(), page.address().source.clone());
         let (is_following, is_paused) = (fetching.is_following(), fetching.is_paused());
         let is_resumed = end.outcome.traces == 0 && end.outcome.failed.is_empty();
-        let said = match &source.wanted {
+        let wanted = fetching.wanted(page);
+        let said = match &wanted {
             Wanted::Nothing if is_following => source.files.join(", "),
             Wanted::Search(search) if is_following && is_resumed => {
                 format!("{} {}", search.service, search.operation)
             }
-            _ => fetched(&source.wanted, &end.outcome, end.lost_files.len()),
+            _ => fetched(&wanted, &end.outcome, end.lost_files.len()),
         };
         text.add(&span("strong", &said).test("fetch-message"));
         let parts = end.outcome.failed.iter().map(|(what, trouble)| (what, trouble));
@@ -156,7 +159,17 @@ impl FetchRow {
             text.add(&trouble);
             self.trouble = Some(trouble);
         }
+        let linked_words = span("muted", "").test("linked-missing");
+        text.add(&linked_words);
         let mut row = vec![text];
+        let fetch_linked = self.action(page, "", "fetch-linked", |page| {
+            let Some(report) = page.queries().missing_traces.get() else { return };
+            let trace_ids = report.trace_ids.iter().map(|id| jaeger_id(id)).collect();
+            page.fetching().fetch_linked(page, trace_ids);
+        });
+        fetch_linked.show(false);
+        row.push(fetch_linked.clone());
+        self.linked = Some((linked_words, fetch_linked));
         if let Some((address, _)) = leading {
             row.push(self.redirect(page, address));
         }
@@ -191,6 +204,17 @@ impl FetchRow {
     }
 }
 
+/// Returns whether traces that spans link to may be fetched by their ids: traces came from a query service, and some span links
+/// to one that is not loaded.
+pub fn may_fetch_linked(page: Page) -> bool {
+    let is_ended = matches!(page.fetching().phase(), Phase::Ended(_));
+    let address = page.address();
+    let source = &address.source;
+    let is_of_service = source.api.is_some() && source.wanted != Wanted::Nothing;
+    let unresolved = page.queries().overview.get().map_or(0, |overview| overview.links.unresolved);
+    is_ended && is_of_service && unresolved > 0
+}
+
 /// Returns whether an end says more than that all went well.
 fn is_worth_telling(page: Page, end: &End) -> bool {
     page.address().source.wanted != Wanted::Nothing
@@ -208,6 +232,7 @@ impl PagePart for FetchRow {
             self.keep.clear();
             self.element.clear();
             (self.fill, self.words, self.trouble, self.follow) = (None, None, None, None);
+            self.linked = None;
             let (name, shown) = match &phase {
                 Phase::Idle => ("idle", false),
                 Phase::AwaitingConsent(origins) => {
@@ -244,6 +269,13 @@ impl PagePart for FetchRow {
         }
         if let Some(follow) = &self.follow {
             follow.show(trouble.is_some_and(|trouble| trouble.leads.is_some()));
+        }
+        if let Some((words, button)) = &self.linked {
+            let report = page.queries().missing_traces.get().filter(|_| may_fetch_linked(page));
+            let said = report.as_deref().map(loading::linked).unwrap_or_default();
+            button.show(!said.is_empty());
+            button.set_text(&report.as_deref().map(loading::fetch_linked).unwrap_or_default());
+            words.set_text(&said);
         }
         if let (Some(fill), Some(words)) = (&self.fill, &self.words) {
             let (progress, bytes) = fetching.progress();

@@ -2,7 +2,7 @@
 
 use super::asks;
 use crate::page::{Focus, Page};
-use crate::shell::{search, verdict_strip};
+use crate::shell::{fetch_row, search, verdict_strip};
 use pathlight_engine::queries;
 use pathlight_engine::requests::search::SpanSearch;
 use pathlight_view::address::Address;
@@ -40,6 +40,10 @@ fn want_all(page: Page, address: &Address) {
     }
     if !lacks {
         asks(address.view)(page, address);
+    }
+    // Once a fetch has ended, it can go on with the traces that spans link to.
+    if fetch_row::may_fetch_linked(page) && !queries.slots.is_waiting_besides(&queries.missing_traces) {
+        queries.missing_traces.want(page, queries::MissingTraces { group: address.group() });
     }
     // The line above the view comes after what the view itself shows.
     if verdict_strip::is_wanted(page) && !queries.slots.is_waiting_besides(&queries.findings) {

@@ -156,6 +156,7 @@ fn messages() -> Vec<Vec<u8>> {
         queries::Trend { group: 0 }.to_message(),
         queries::Queues { selection: selection() }.to_message(),
         queries::LinkedTraces { of: trace() }.to_message(),
+        queries::MissingTraces { group: 0 }.to_message(),
     ]
     .into()
 }

@@ -3,13 +3,16 @@
 use super::{Failure, output};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use pathlight_backend::source::{TraceSearch, Wanted};
+use pathlight_backend::source::{TraceSearch, Wanted, jaeger_id};
 use pathlight_backend::{
-    Connection, Dialect, FetchPlan, FetchStep, Listing, Lost, Reply, Scan, ServerAnswer, ServerListing,
-    Trouble, go_duration_ns, retry_after_s,
+    Connection, Dialect, FetchPlan, FetchStep, Listing, Lost, Outcome, Reply, Scan, ServerAnswer,
+    ServerListing, Trouble, go_duration_ns, retry_after_s,
 };
-use pathlight_base::format::{counted, harmless};
+use pathlight_base::format::{agreeing, counted, harmless};
+use pathlight_engine::queues::missing_of;
+use pathlight_ingest::{ReadOptions, Reader};
 use pathlight_serve::redirects;
+use pathlight_trace::TraceSet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +45,9 @@ pub struct Args {
     /// At most this many traces of each service, the newest (default: all)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
+    /// Fetch the traces too that spans link to, and those that these link to: at most 1000, or this many
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1000", value_parser = clap::value_parser!(u32).range(1..))]
+    linked: Option<u32>,
     /// Host that may be asked too where the service redirects there, such as `traces.example`; may be repeated (default: none)
     #[arg(long, value_name = "HOST", value_parser = redirects::host)]
     follow: Vec<redirects::Host>,
@@ -80,6 +86,9 @@ struct Job {
     start_us: u64,
     end_us: u64,
     limit: Option<u32>,
+    /// Linked traces that are fetched too, at most.
+    #[serde(default)]
+    linked: Option<u32>,
 }
 
 /// A part of a job that is in the file.
@@ -132,6 +141,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         start_us: end_us.saturating_sub(args.since),
         end_us,
         limit: args.limit,
+        linked: args.linked,
     };
     if !job.all && job.services.is_empty() {
         job.services.push(String::new());
@@ -147,12 +157,29 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     for service in &job.services {
         client.fetch(&job, service, &mut store)?;
     }
+    if let Some(most) = job.linked {
+        client.fetch_linked(most, &mut store)?;
+    }
+    let left = store.links.missing().len() as u64;
     let traces = store.finish()?;
     if traces == 0 {
         return Err(Failure::NoTrace);
     }
     eprintln!("pathlight: {}", counted(traces, "trace"));
+    if left > 0 {
+        eprintln!("pathlight: {}", linked_left(left, args.linked.is_some()));
+    }
     Ok(())
+}
+
+/// Returns what is said of linked traces that were not fetched.
+fn linked_left(traces: u64, is_linked: bool) -> String {
+    let next = if is_linked { "--linked=N fetches more" } else { "--linked fetches them too" };
+    format!(
+        "spans link to {} that {} not among them; {next}",
+        counted(traces, "trace"),
+        agreeing(traces, "is", "are")
+    )
 }
 
 /// Returns an address without the name and password before its host, so that they are neither written down nor shown.
@@ -285,7 +312,8 @@ impl Client {
                 limit: Some(u32::try_from(left).unwrap_or(u32::MAX)),
                 ..TraceSearch::default()
             };
-            let traces = self.run(search, store)?;
+            let wanted = Wanted::Search(Box::new(search));
+            let traces = self.run(&wanted, store)?.traces;
             left = left.saturating_sub(traces);
             store.note(service, window, traces)?;
             if io::stderr().is_terminal() {
@@ -300,10 +328,35 @@ impl Client {
         Ok(())
     }
 
-    /// Carries out one plan; returns how many traces it found.
-    fn run(&mut self, search: TraceSearch, store: &mut Store) -> Result<u64, Failure> {
-        let wanted = Wanted::Search(Box::new(search));
-        let plan = FetchPlan::new(&self.base, &wanted, now_us()).map_err(|trouble| self.fail(&trouble))?;
+    /// Fetches traces that spans link to, and those that these link to, up to so many.
+    fn fetch_linked(&mut self, most: u32, store: &mut Store) -> Result<(), Failure> {
+        let (mut left, mut absent) = (most as usize, 0);
+        loop {
+            let ids: BTreeSet<String> =
+                store.links.missing().iter().take(left).map(|id| jaeger_id(id)).collect();
+            if ids.is_empty() {
+                break;
+            }
+            left -= ids.len();
+            store.links.asked(&ids);
+            if io::stderr().is_terminal() {
+                eprint!("\r\x1b[Klinked traces: {}", ids.len());
+            }
+            absent += self.run(&Wanted::Traces(ids), store)?.missing.len() as u64;
+        }
+        if io::stderr().is_terminal() {
+            eprint!("\r\x1b[K");
+        }
+        if absent > 0 {
+            let are = agreeing(absent, "is", "are");
+            eprintln!("pathlight: {} that spans link to {are} not there", counted(absent, "trace"));
+        }
+        Ok(())
+    }
+
+    /// Carries out one plan; returns what it found.
+    fn run(&mut self, wanted: &Wanted, store: &mut Store) -> Result<Outcome, Failure> {
+        let plan = FetchPlan::new(&self.base, wanted, now_us()).map_err(|trouble| self.fail(&trouble))?;
         let mut plan = plan.speaking(self.dialect);
         let (sender, replies) = mpsc::channel();
         let mut bodies: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
@@ -344,8 +397,9 @@ impl Client {
             let count = outcome.failed.len();
             let message = self.words(trouble);
             return Err(Failure::Usage(format!(
-                "{} of the range could not be fetched ({part}: {message}); the same command goes on from here",
-                counted(count as u64, "part")
+                "{} of {} could not be fetched ({part}: {message}); the same command goes on from here",
+                counted(count as u64, "part"),
+                if matches!(wanted, Wanted::Search(_)) { "the range" } else { "the linked traces" },
             )));
         }
         if outcome.crowded > 0 {
@@ -354,7 +408,43 @@ impl Client {
                 counted(outcome.crowded.into(), "millisecond")
             );
         }
-        Ok(outcome.traces)
+        Ok(plan.outcome().clone())
+    }
+}
+
+/// Traces that spans link to.
+#[derive(Default)]
+struct LinkedIds {
+    /// Canonical ids of what was fetched, and of what was asked for.
+    known: BTreeSet<String>,
+    /// Canonical ids of what is linked to.
+    wanted: BTreeSet<String>,
+}
+
+impl LinkedIds {
+    /// Takes note of the traces of an answer and of what they link to.
+    fn read(&mut self, body: &[u8]) {
+        let mut set = TraceSet::new();
+        let mut reader = Reader::new("the answer", ReadOptions::default());
+        // What cannot be read links to nothing.
+        let _ = reader.feed(body, &mut set);
+        reader.finish(&mut set);
+        if set.seal().is_ok() {
+            self.known.extend((0..set.traces().len() as u32).map(|trace| set.trace_id_text(trace)));
+            self.wanted.extend(missing_of(&set, 0).into_keys());
+        }
+    }
+
+    /// Notes that traces were asked for.
+    fn asked(&mut self, ids: &BTreeSet<String>) {
+        let asked: Vec<String> =
+            self.wanted.iter().filter(|id| ids.contains(&jaeger_id(id))).cloned().collect();
+        self.known.extend(asked);
+    }
+
+    /// Returns what is linked to, and neither fetched nor asked for.
+    fn missing(&self) -> Vec<&String> {
+        self.wanted.difference(&self.known).collect()
     }
 }
 
@@ -364,6 +454,7 @@ struct Store {
     done: Vec<Done>,
     /// Ids that are written, so that a trace of several services stands once.
     seen: BTreeSet<String>,
+    links: LinkedIds,
 }
 
 struct Growing {
@@ -383,7 +474,8 @@ fn beside(place: &Path, end: &str) -> PathBuf {
 impl Store {
     /// Opens the file, or what is left of an interrupted fetch of the same; then the job is the one that began.
     fn open(place: &Path, job: &mut Job) -> Result<Store, Failure> {
-        let mut store = Store { file: None, done: Vec::new(), seen: BTreeSet::new() };
+        let mut store =
+            Store { file: None, done: Vec::new(), seen: BTreeSet::new(), links: LinkedIds::default() };
         if place.as_os_str() == "-" {
             return Ok(store);
         }
@@ -409,7 +501,8 @@ impl Store {
         let same = begun.filter(|begun| {
             let range = |job: &Job| job.end_us.checked_sub(job.start_us);
             let services = begun.all == job.all && (job.all || begun.services == job.services);
-            begun.base == job.base && services && range(begun) == range(job) && begun.limit == job.limit
+            let limits = begun.limit == job.limit && begun.linked == job.linked;
+            begun.base == job.base && services && range(begun) == range(job) && limits
         });
         let mut bytes = 0;
         if let (Some(same), true) = (same, part.exists()) {
@@ -438,6 +531,7 @@ impl Store {
         let reader = io::BufReader::new(flate2::read::MultiGzDecoder::new(File::open(part)?));
         for line in io::BufRead::lines(reader) {
             let line = line?;
+            self.links.read(line.as_bytes());
             let trace: Value = serde_json::from_str(&line).unwrap_or_default();
             match trace["traceID"].as_str() {
                 Some(id) => drop(self.seen.insert(id.to_owned())),
@@ -495,6 +589,7 @@ impl Store {
                 }
             }
         }
+        self.links.read(lines.as_bytes());
         match &mut self.file {
             Some(file) => file.packer.write_all(lines.as_bytes())?,
             None => io::stdout().lock().write_all(lines.as_bytes())?,

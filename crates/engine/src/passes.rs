@@ -15,6 +15,7 @@ use crate::heatmap::query::{
     CellsPass, ColumnKeysPass, ServiceCellsPass, ServiceRowsPass, ServiceTiesPass, TiedColumnsPass,
 };
 use crate::queues::links::HeldPass;
+use crate::queues::missing::{HeldTracesPass, MissingTraces};
 use crate::queues::query::{ElsewherePass, QueuesPass};
 use crate::requests::overview::OverviewPass;
 use crate::requests::pseudonyms::NamesPass;
@@ -102,8 +103,10 @@ list!(SET_PASSES: StartSetPass, read_set_pass, SetPassNumber, [
     ElsewherePass,
     FindSpans,
     HeldPass,
+    HeldTracesPass,
     JoinPass,
     LinkedPass,
+    MissingTraces,
     NamedPass,
     NamesPass,
     OverviewPass,

@@ -16,6 +16,7 @@ pub use crate::flame::histograms_query::Histograms;
 pub use crate::flame::query::CriticalPath;
 pub use crate::flow::query::{Flow, FlowEvaluation, FlowParents, Mended, Savings, Target, Timeout, WhatIf};
 pub use crate::heatmap::query::Heatmap;
+pub use crate::queues::missing::MissingTraces;
 pub use crate::queues::query::Queues;
 pub use crate::requests::overview::{
     EndpointCount, MOST_TIME, Overview, OverviewReport, SummaryFacts, TagKey, TypeRow, most_time,
@@ -84,6 +85,7 @@ list! {
     LateFindingsQuery,
     LinkedTraces,
     Mended,
+    MissingTraces,
     Heatmap,
     Histograms,
     Overview,

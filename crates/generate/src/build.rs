@@ -30,6 +30,8 @@ pub struct GeneratedTrace {
     pub spans: Vec<GeneratedSpan>,
     /// The messages that its spans have received, if messages were asked for.
     pub messages: Vec<GeneratedMessage>,
+    /// Links of its consumers to spans that no trace has.
+    pub lost_senders: u64,
 }
 
 /// An instance of a service.
@@ -227,7 +229,7 @@ pub(super) fn assemble(
             },
         });
     }
-    GeneratedTrace { trace_id, processes, spans, messages: Vec::new() }
+    GeneratedTrace { trace_id, processes, spans, messages: Vec::new(), lost_senders: 0 }
 }
 
 /// What is known of a trace before it is made.

@@ -29,7 +29,8 @@ pub struct Defects {
     pub fire_and_forget: bool,
     /// Callees that begin long after their call, and end long before it.
     pub queues: bool,
-    /// Messages that are received later, several at once, by none, or in another trace that only links to them.
+    /// Messages that are received later: some very late, several at once, by several, by none, or in other traces that only
+    /// link to them.
     pub messages: bool,
     /// Processes whose clocks are wrong, each by 5 to 50 ms in a trace.
     pub skew: bool,

@@ -1,5 +1,7 @@
-//! Messages that are received later, on demand: some by spans below the one that sends, some by spans of other traces that
-//! only link to it. How long each waits is known.
+//! Messages that are received later, on demand. `events` are received below the span that sends, by several or by nobody;
+//! `orders` in batches and `audit` by two consumers each, in other traces that only link to the span that sends. Some are
+//! received very late, some are lost, and some consumers link to a span that was never written. How long each message waits
+//! is known.
 
 use super::build::{About, Beginning};
 use super::topology::Role;
@@ -11,8 +13,19 @@ use pathlight_trace::SpanKind;
 const BATCH: u64 = 6;
 /// One message of so many is lost.
 const LOST: u64 = 13;
-/// The longest wait of a message that no other trace receives.
+/// The longest wait of a message that is not late.
 const LONGEST_US: u64 = 300_000;
+/// One receiver of so many is late: by at least this time, and at most twice that.
+const LATE: u64 = 9;
+const LATE_US: u64 = 60_000_000;
+/// A message of `audit` is received in the traces that come so many later.
+const AUDIT_LATER: [u64; 2] = [1, 2];
+/// One consumer of so many links to one span more, of a trace that was not written.
+const NOT_WRITTEN: u64 = 11;
+
+/// Numbers of the queues whose messages other traces receive.
+const ORDERS: u64 = 0x5e4d;
+const AUDIT: u64 = 0xa0d1;
 
 /// A message that was received.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,7 +40,12 @@ pub struct GeneratedMessage {
     pub fan_in: u32,
 }
 
-/// The message that a trace sends to another one.
+/// Returns the time until a message is received.
+fn wait_us(random: &mut Random) -> u64 {
+    if random.below(LATE) == 0 { LATE_US + random.below(LATE_US) } else { random.below(LONGEST_US) }
+}
+
+/// The message that a trace sends to others.
 struct Sent {
     trace_id: u64,
     span_id: u64,
@@ -36,10 +54,10 @@ struct Sent {
 }
 
 impl Sent {
-    /// Returns that of a trace, which need not be made for it.
-    fn of(options: &GenerateOptions, index: u64) -> Sent {
+    /// Returns that of a trace, which need not be made for it; `queue` tells those of one trace apart.
+    fn of(options: &GenerateOptions, index: u64, queue: u64) -> Sent {
         let Beginning { base, trace_id, root_start_us } = Beginning::of(options, index);
-        let chance = mix(base ^ 0x5e4d);
+        let chance = mix(base ^ queue);
         Sent {
             trace_id,
             span_id: mix(chance).max(1),
@@ -96,7 +114,7 @@ pub(super) fn add(trace: &mut GeneratedTrace, options: &GenerateOptions, index: 
     let receivers = if random.below(LOST) == 0 { 0 } else { 1 + random.below(3) };
     for _ in 0..receivers {
         // Some begin while the sender still runs.
-        let wait_us = if random.below(4) == 0 { random.below(40) } else { random.below(LONGEST_US) };
+        let wait_us = if random.below(4) == 0 { random.below(40) } else { wait_us(random) };
         let is_early = wait_us < publish.duration_us && random.below(2) == 0;
         let since_us = if is_early { publish.start_us } else { publish.start_us + publish.duration_us };
         let start_us = since_us + wait_us;
@@ -113,31 +131,42 @@ pub(super) fn add(trace: &mut GeneratedTrace, options: &GenerateOptions, index: 
         });
     }
     trace.spans.push(publish);
-    // Received in the trace after those of the batch, by a span without a parent.
-    let sent = Sent::of(options, index);
-    trace.spans.push(span(
-        "orders publish",
-        SpanKind::Producer,
-        sent.span_id,
-        sent.start_us,
-        sent.duration_us,
-    ));
-    if index == 0 || !index.is_multiple_of(BATCH) {
-        return;
+    // Received in other traces, by spans without a parent.
+    for (operation, queue) in [("orders publish", ORDERS), ("audit publish", AUDIT)] {
+        let sent = Sent::of(options, index, queue);
+        let (start_us, duration_us) = (sent.start_us, sent.duration_us);
+        trace.spans.push(span(operation, SpanKind::Producer, sent.span_id, start_us, duration_us));
     }
-    let mut batch: Vec<Sent> = (index - BATCH..index).map(|index| Sent::of(options, index)).collect();
-    batch.retain(|sent| !sent.is_lost());
-    let last_us = batch.iter().map(Sent::end_us).chain([root.start_us + root.duration_us]).max();
-    let (start_us, id) = (last_us.unwrap_or(0) + 1 + random.below(LONGEST_US), random.number().max(1));
-    let duration_us = 1000 + random.below(20_000);
-    let mut handle = span("orders handle", SpanKind::Consumer, id, start_us, duration_us);
-    handle.parent = None;
-    handle.links = batch.iter().map(|sent| (sent.trace_id, sent.span_id)).collect();
-    trace.messages.extend(batch.iter().map(|sent| GeneratedMessage {
-        sender: "orders publish",
-        receiver: "orders handle",
-        wait_us: start_us - sent.end_us(),
-        fan_in: batch.len() as u32,
-    }));
-    trace.spans.push(handle);
+    // What this trace receives: of each queue the messages, and who receives them.
+    let mut received: Vec<(&'static str, &'static str, Vec<Sent>)> = Vec::new();
+    if index > 0 && index.is_multiple_of(BATCH) {
+        let batch = (index - BATCH..index).map(|index| Sent::of(options, index, ORDERS)).collect();
+        received.push(("orders publish", "orders handle", batch));
+    }
+    for later in AUDIT_LATER {
+        let sent = index.checked_sub(later).map(|index| Sent::of(options, index, AUDIT));
+        received.extend(sent.map(|sent| ("audit publish", "audit store", vec![sent])));
+    }
+    for (sender, receiver, mut sent) in received {
+        sent.retain(|sent| !sent.is_lost());
+        let is_not_written = random.below(NOT_WRITTEN) == 0;
+        if sent.is_empty() && !is_not_written {
+            continue;
+        }
+        let last_us = sent.iter().map(Sent::end_us).chain([root.start_us + root.duration_us]).max();
+        let (start_us, id) = (last_us.unwrap_or(0) + 1 + wait_us(random), random.number().max(1));
+        let mut handle = span(receiver, SpanKind::Consumer, id, start_us, 1000 + random.below(20_000));
+        handle.parent = None;
+        handle.links = sent.iter().map(|sent| (sent.trace_id, sent.span_id)).collect();
+        if is_not_written {
+            handle.links.push((random.number().max(1), random.number().max(1)));
+            trace.lost_senders += 1;
+        }
+        let fan_in = handle.links.len() as u32;
+        trace.messages.extend(sent.iter().map(|sent| {
+            let wait_us = start_us - sent.end_us();
+            GeneratedMessage { sender, receiver, wait_us, fan_in }
+        }));
+        trace.spans.push(handle);
+    }
 }

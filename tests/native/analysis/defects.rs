@@ -422,27 +422,32 @@ fn calls_of_a_caller_that_exports_nothing_are_what_they_were() {
 
 /// Returns the messages that generated traces have received, by sender and receiver: how long they wait, sorted, and the
 /// most that are received at once.
-fn messages(options: &GenerateOptions) -> BTreeMap<(&'static str, &'static str), (Vec<u64>, u32)> {
+/// With them, how many links lead to nothing.
+fn messages(options: &GenerateOptions) -> (BTreeMap<(&'static str, &'static str), (Vec<u64>, u32)>, u64) {
     let generator = Generator::new(options).unwrap();
     let mut edges: BTreeMap<_, (Vec<u64>, u32)> = BTreeMap::new();
-    for message in (0..options.traces).flat_map(|index| generator.trace(index).messages) {
-        let edge = edges.entry((message.sender, message.receiver)).or_default();
-        edge.0.push(message.wait_us);
-        edge.1 = edge.1.max(message.fan_in);
+    let mut lost = 0;
+    for trace in (0..options.traces).map(|index| generator.trace(index)) {
+        lost += trace.lost_senders;
+        for message in trace.messages {
+            let edge = edges.entry((message.sender, message.receiver)).or_default();
+            edge.0.push(message.wait_us);
+            edge.1 = edge.1.max(message.fan_in);
+        }
     }
     edges.values_mut().for_each(|edge| edge.0.sort_unstable());
-    edges
+    (edges, lost)
 }
 
 #[test]
 fn messages_of_generated_traces_wait_as_long_as_they_were_made_to() {
     let defects = Defects { messages: true, ..Defects::default() };
-    for seed in [1, 2, 3] {
-        let options = GenerateOptions { traces: 300, spans: 40, seed, defects, ..GenerateOptions::default() };
+    for seed in 1..=20 {
+        let options = GenerateOptions { traces: 300, spans: 20, seed, defects, ..GenerateOptions::default() };
         let mut pool = NativePool::of(vec![generated(&options)]).unwrap();
         let report = pool.run(queries::Queues { selection: Selection::default() }).unwrap();
-        let expected = messages(&options);
-        assert_eq!(expected.len(), 2);
+        let (expected, lost) = messages(&options);
+        assert_eq!(expected.len(), 3);
         for ((sender, receiver), (waits_us, most_fan_in)) in expected {
             let is_it =
                 |edge: &&QueueEdge| edge.sender.operation == sender && edge.receiver.operation == receiver;
@@ -450,7 +455,11 @@ fn messages_of_generated_traces_wait_as_long_as_they_were_made_to() {
             let [edge] = found.as_slice() else { panic!("{} edges of {sender}", found.len()) };
             assert_eq!(edge.wait_us, Percentiles::of_sorted(&waits_us), "seed {seed}: {sender}");
             assert_eq!((edge.most_fan_in, edge.early), (most_fan_in, 0));
+            assert_eq!(edge.destination, sender.split(' ').next().unwrap());
+            // Some wait for more than a minute, but not most.
+            assert!(edge.wait_us.p50 < 1e6 && edge.wait_us.max > 60_000_000, "seed {seed}: {sender}");
         }
-        assert_eq!(report.lost_senders, 0);
+        assert_eq!(report.lost_senders, lost);
+        assert!(lost > 0);
     }
 }

@@ -22,12 +22,25 @@ struct Jaeger {
     asked: Arc<Mutex<Vec<String>>>,
     /// Whatever is older than an hour is refused.
     is_old_refused: Arc<AtomicBool>,
+    /// The newest trace links to one that no search finds, and that to two: one of them, and one that is not there.
+    has_links: Arc<AtomicBool>,
 }
 
+/// The first linked trace, one that it links to, and one that is not there.
+const LINKED: [u64; 3] = [0x777, 0x778, 0x999];
+
 fn trace(id: u64, start: u64, services: &[&str]) -> String {
+    linked_trace(id, start, services, &[])
+}
+
+/// Returns a trace whose spans link to the first spans of others.
+fn linked_trace(id: u64, start: u64, services: &[&str], linked: &[u64]) -> String {
+    let link = |to: &u64| format!(r#"{{"refType":"FOLLOWS_FROM","traceID":"{to:032x}","spanID":"1"}}"#);
+    let links: Vec<String> = linked.iter().map(link).collect();
+    let links = links.join(",");
     let span = |number: usize| {
         format!(
-            r#"{{"traceID":"{id:032x}","spanID":"{:x}","operationName":"o","references":[],"startTime":{start},"duration":1000,"tags":[],"logs":[],"processID":"p{number}"}}"#,
+            r#"{{"traceID":"{id:032x}","spanID":"{:x}","operationName":"o","references":[{links}],"startTime":{start},"duration":1000,"tags":[],"logs":[],"processID":"p{number}"}}"#,
             number + 1
         )
     };
@@ -48,7 +61,8 @@ impl Jaeger {
     fn start(minutes: u64) -> Jaeger {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/jaeger", listener.local_addr().unwrap());
-        let jaeger = Jaeger { url, asked: Arc::default(), is_old_refused: Arc::default() };
+        let (asked, is_old_refused, has_links) = (Arc::default(), Arc::default(), Arc::default());
+        let jaeger = Jaeger { url, asked, is_old_refused, has_links };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros() as u64;
         let server = jaeger.clone();
         // It ends with the process of the tests.
@@ -95,10 +109,22 @@ impl Jaeger {
                     };
                     let fits = services.contains(&query["service"])
                         && (number("start")..=number("end")).contains(&start);
-                    fits.then(|| trace(minute + 1, start, services))
+                    let is_linked = minute == 0 && self.has_links.load(Ordering::SeqCst);
+                    let linked = if is_linked { &LINKED[..1] } else { &[] };
+                    fits.then(|| linked_trace(minute + 1, start, services, linked))
                 });
                 let found: Vec<String> = found.take(number("limit") as usize).collect();
                 (200, format!(r#"{{"data":[{}],"errors":null}}"#, found.join(",")))
+            }
+            place if place.ends_with("777") => {
+                let found = linked_trace(LINKED[0], now, &["mail"], &LINKED[1..]);
+                (200, format!(r#"{{"data":[{found}],"errors":null}}"#))
+            }
+            place if place.ends_with("778") => {
+                (200, format!(r#"{{"data":[{}],"errors":null}}"#, trace(LINKED[1], now, &["mail"])))
+            }
+            place if place.ends_with("999") => {
+                (404, r#"{"data":null,"errors":[{"code":404,"msg":"trace not found"}]}"#.to_owned())
             }
             // Tempo, of which every search finds the same trace.
             "/jaeger/api/search" => (200, r#"{"traces":[{"traceID":"ab"}]}"#.to_owned()),
@@ -297,4 +323,37 @@ fn another_server_is_asked_only_if_it_was_named() {
     let words = String::from_utf8_lossy(&named.stderr).into_owned();
     assert!(words.contains("401"), "{words}");
     assert!(!other.asked.lock().unwrap().is_empty());
+}
+
+#[test]
+fn linked_traces_are_fetched_by_id() {
+    let folder = Scratch::new("linked");
+    let jaeger = Jaeger::start(30);
+    jaeger.has_links.store(true, Ordering::SeqCst);
+    let run = |more: &[&str], name: &str| {
+        let args = [&["--service", "shop", "--since", "20m", "-o", name], more].concat();
+        let (output, status) = fetch(folder.path(), &jaeger, &args, "secret");
+        assert_eq!(status, 0, "{output:?}");
+        let ids: Vec<u64> = lines(&folder.path().join(name))
+            .iter()
+            .map(|line| {
+                let trace: serde_json::Value = serde_json::from_str(line).unwrap();
+                u64::from_str_radix(trace["traceID"].as_str().unwrap(), 16).unwrap()
+            })
+            .collect();
+        let linked: Vec<u64> = ids.iter().copied().filter(|id| LINKED.contains(id)).collect();
+        (ids.len(), linked, String::from_utf8(output.stderr).unwrap())
+    };
+    let (without, linked, said) = run(&[], "a.gz");
+    assert!(linked.is_empty());
+    let left = "spans link to 1 trace that is not among them; --linked fetches them too";
+    assert!(said.contains(left), "{said}");
+    let (with, linked, said) = run(&["--linked"], "b.gz");
+    assert_eq!((with, linked.as_slice()), (without + 2, &LINKED[..2]));
+    assert!(said.contains("1 trace that spans link to is not there"), "{said}");
+    assert!(!said.contains("not among them"), "{said}");
+    let (_, linked, said) = run(&["--linked=1"], "c.gz");
+    assert_eq!(linked, LINKED[..1]);
+    let left = "spans link to 2 traces that are not among them; --linked=N fetches more";
+    assert!(said.contains(left), "{said}");
 }

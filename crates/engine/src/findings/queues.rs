@@ -1,4 +1,4 @@
-//! Messages that wait in queues, as findings (section 10 of `docs/definitions/verdict.md`).
+//! Messages that wait in queues, as findings (section 12 of `docs/definitions/verdict.md`).
 
 use super::candidates::untested_finding;
 use super::{Finding, FindingFacts, FindingPlace, QueueFacts};

@@ -1,4 +1,4 @@
-//! How much longer messages wait than before (`docs/definitions/verdict.md` section 10).
+//! How much longer messages wait than before (`docs/definitions/verdict.md` section 12).
 
 use super::QueueExample;
 use super::observe::{EdgeName, EdgePart, QueuesPart};

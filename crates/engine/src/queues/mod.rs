@@ -3,6 +3,7 @@
 
 mod changes;
 pub(crate) mod links;
+pub(crate) mod missing;
 mod observe;
 pub(crate) mod query;
 mod report;
@@ -12,6 +13,7 @@ mod tests;
 pub use changes::QueueChange;
 pub(crate) use changes::{GreatestQueue, changes, greatest};
 pub use links::LinkCounts;
+pub use missing::{MOST_NAMED, MissingTracesReport, missing_of};
 pub use observe::QueuesPart;
 pub(crate) use observe::since_us;
 pub use report::{QueueEdge, QueueExample, QueuesReport};

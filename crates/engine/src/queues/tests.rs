@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::QueuesReport;
-use crate::queries::{Overview, Queues};
+use crate::queries::{JoinedTraces, LinkedTraces, MissingTraces, Overview, Queues, Trace};
 use crate::requests::{PercentileRange, RootEndpoint, Selection};
 use crate::run::native::NativePool;
-use pathlight_trace::{Endpoint, Flags, RawLink, RawSpan, Reading, SpanId, SpanKind, TraceId, TraceSet};
+use pathlight_trace::{
+    Endpoint, Flags, PathSettings, RawLink, RawSpan, Reading, SpanId, SpanKind, TraceId, TraceSet,
+};
 
 /// A span as a test says it.
 #[derive(Clone)]
@@ -191,4 +193,110 @@ fn who_has_a_parent_and_links_has_messages_of_both() {
     spans[1].kind = SpanKind::Producer;
     let found = report(&spans, &Selection::default());
     assert_eq!(edges(&found), [("other->C".to_owned(), 1, 120, 2.0, 2), ("S->C".to_owned(), 1, 50, 2.0, 2)]);
+}
+
+/// Returns the traces on one axis with a trace, which are the same for other orders and numbers of workers.
+fn joined(spans: &[Span], trace: u128) -> Option<JoinedTraces> {
+    let of = Trace {
+        trace_id: format!("{trace:032x}"),
+        root_span_id: None,
+        settings: PathSettings::default(),
+        group: 0,
+        has_pressures: false,
+    };
+    let run = |spans: &[Span], workers| pool(spans, workers).run(LinkedTraces { of: of.clone() }).unwrap();
+    let found = run(spans, 1);
+    let turned: Vec<Span> = spans.iter().rev().cloned().collect();
+    for workers in [1, 2, 3] {
+        assert_eq!(run(&turned, workers), found, "{workers} workers");
+        assert_eq!(run(spans, workers), found, "{workers} workers");
+    }
+    found
+}
+
+/// Returns the numbers of the traces in their order, and their messages as (sender, receiver, wait) by the names of spans.
+fn said(joined: &JoinedTraces) -> (Vec<u128>, Vec<(String, String, u64)>) {
+    let ids = joined.traces.iter().map(|trace| u128::from_str_radix(&trace.trace_id, 16).unwrap());
+    let report = &joined.trace;
+    let name = |span: u32| report.endpoints[report.endpoint[span as usize] as usize].operation.clone();
+    let messages = joined.messages.iter().map(|of| (name(of.sender), name(of.receiver), of.wait_us));
+    (ids.collect(), messages.collect())
+}
+
+/// Trace 1 sends to C of trace 2, which trace 5 sends to as well; below C, D sends to E of trace 3, which also links to
+/// trace 9 that is not there.
+fn journey() -> Vec<Span> {
+    use SpanKind::{Consumer, Producer, Server};
+    vec![
+        span(1, 1, 0, Server, (0, 100), "A"),
+        span(1, 2, 1, Producer, (90, 100), "S"),
+        span(2, 3, 0, Consumer, (150, 400), "C").linked(&[(1, 2), (5, 7)]),
+        span(2, 4, 3, Producer, (200, 210), "D"),
+        span(3, 5, 0, Consumer, (300, 350), "E").linked(&[(2, 4), (9, 99)]),
+        span(5, 7, 0, Producer, (20, 30), "T"),
+        span(6, 8, 0, Consumer, (500, 600), "of no message"),
+    ]
+}
+
+#[test]
+fn linked_traces_are_followed_from_what_was_sent_and_to_what_sent_it() {
+    let message = |from: &str, to: &str, us| (from.to_owned(), to.to_owned(), us);
+    let found = joined(&journey(), 1).unwrap();
+    let (traces, messages) = said(&found);
+    assert_eq!(traces, [1, 2, 3], "the other sender of the batch did nothing for trace 1");
+    assert_eq!(messages, [message("S", "C", 50), message("D", "E", 90)]);
+    assert_eq!((found.left_out, found.not_loaded), (0, 0));
+    // On one axis, each below its own root.
+    assert_eq!((found.trace.start_us, found.trace.end_us), (1_000_000, 400));
+    assert_eq!(found.trace.span_start_us, [0, 90, 150, 200, 300]);
+    assert_eq!(found.trace.parent, [u32::MAX, 0, u32::MAX, 2, u32::MAX]);
+    assert_eq!(
+        (found.place_of(3), found.index_of(&found.traces[2].trace_id, 0)),
+        (Some((&*found.traces[1].trace_id, 1)), Some(4))
+    );
+    // The path is that of the request alone.
+    let path: u64 =
+        found.trace.segment_end_us.iter().sum::<u64>() - found.trace.segment_start_us.iter().sum::<u64>();
+    assert_eq!((path, found.trace.request_root), (100, 0));
+    let found = joined(&journey(), 3).unwrap();
+    let (traces, messages) = said(&found);
+    assert_eq!(traces, [1, 5, 2, 3]);
+    assert_eq!(messages, [message("S", "C", 50), message("T", "C", 120), message("D", "E", 90)]);
+    assert_eq!((found.left_out, found.not_loaded), (0, 1));
+    assert_eq!((found.trace.request_root, found.trace.segment_span.clone()), (5, vec![5]));
+    assert_eq!(said(&joined(&journey(), 6).unwrap()).0, [6]);
+    assert_eq!(joined(&journey(), 77), None);
+}
+
+#[test]
+fn at_most_a_hundred_traces_stand_on_one_axis() {
+    let mut spans = vec![span(1, 1, 0, SpanKind::Producer, (0, 10), "send")];
+    for number in 0..150u64 {
+        let (trace, at) = (u128::from(1000 + number), 20 + number);
+        spans.push(span(trace, 2, 0, SpanKind::Consumer, (at, at + 5), "handle").linked(&[(1, 1)]));
+    }
+    let found = joined(&spans, 1).unwrap();
+    assert_eq!((found.traces.len(), found.left_out, found.messages.len()), (100, 51, 99));
+    // A trace of more spans than there is room for is left out as a whole.
+    let mut spans = journey();
+    spans.extend((0..100_000).map(|id| span(3, 1_000 + id, 5, SpanKind::Internal, (301, 302), "work")));
+    let of = Trace {
+        trace_id: format!("{:032x}", 1),
+        root_span_id: None,
+        settings: PathSettings::default(),
+        group: 0,
+        has_pressures: false,
+    };
+    let found = pool(&spans, 1).run(LinkedTraces { of }).unwrap().unwrap();
+    assert_eq!((said(&found).0, found.left_out), (vec![1, 2], 1));
+}
+
+#[test]
+fn traces_that_are_linked_to_and_not_loaded_are_named() {
+    for workers in [1, 2, 3] {
+        let report = pool(&journey(), workers).run(MissingTraces { group: 0 }).unwrap();
+        assert_eq!((report.traces, report.trace_ids), (1, vec![format!("{:032x}", 9)]), "{workers} workers");
+    }
+    let whole: Vec<Span> = journey().into_iter().filter(|span| span.trace != 3).collect();
+    assert_eq!(pool(&whole, 2).run(MissingTraces { group: 0 }).unwrap().traces, 0);
 }

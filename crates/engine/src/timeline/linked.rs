@@ -1,4 +1,4 @@
-//! A trace on one axis with those that its messages connect it with (`docs/definitions/queues.md` section 5): what its spans
+//! A trace on one axis with those that its messages connect it with (`docs/definitions/queues.md` section 4): what its spans
 //! sent, what that sent in turn, and what sent them.
 
 use super::join::{JoinedTraces, join};

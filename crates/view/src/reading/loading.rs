@@ -2,8 +2,9 @@
 
 use pathlight_backend::Outcome;
 use pathlight_backend::source::{TraceSearch, Wanted};
-use pathlight_base::format::{self, agreeing, counted};
+use pathlight_base::format::{self, agreeing, count, counted};
 use pathlight_engine::load::MemoryForecast;
+use pathlight_engine::queues::MissingTracesReport;
 
 /// Returns that what is loading will not fit into memory, and how far reading came.
 pub fn will_not_fit(forecast: &MemoryForecast) -> [String; 2] {
@@ -54,9 +55,45 @@ pub fn fetched(wanted: &Wanted, outcome: &Outcome, lost_files: usize) -> String 
     words
 }
 
+/// Returns how many traces are linked to and not loaded; empty if all are.
+pub fn linked(report: &MissingTracesReport) -> String {
+    match report.traces {
+        0 => String::new(),
+        traces => format!(
+            "Spans link to {} that {} not loaded.",
+            counted(traces, "trace"),
+            agreeing(traces, "is", "are")
+        ),
+    }
+}
+
+/// Returns what stands on the button that fetches them.
+pub fn fetch_linked(report: &MissingTracesReport) -> String {
+    match report.trace_ids.len() as u64 {
+        named if named < report.traces => format!("Fetch {} of them", count(named)),
+        1 => "Fetch it".to_owned(),
+        _ => "Fetch them".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn linked_traces_that_are_not_loaded_are_counted() {
+        let of = |traces, named: usize| MissingTracesReport { traces, trace_ids: vec![String::new(); named] };
+        assert_eq!(linked(&of(0, 0)), "");
+        assert_eq!(
+            (linked(&of(1, 1)), fetch_linked(&of(1, 1))),
+            ("Spans link to 1 trace that is not loaded.".to_owned(), "Fetch it".to_owned())
+        );
+        assert_eq!(
+            (linked(&of(7, 7)), fetch_linked(&of(7, 7))),
+            ("Spans link to 7 traces that are not loaded.".to_owned(), "Fetch them".to_owned())
+        );
+        assert_eq!(fetch_linked(&of(1200, 1000)).replace('\u{202f}', " "), "Fetch 1 000 of them");
+    }
     use pathlight_backend::Trouble;
 
     #[test]

@@ -188,6 +188,7 @@ pub const ALL: &[Test] = tests![
     flow::a_target_says_what_has_to_be_faster_and_becomes_a_what_if,
     flow::a_timeout_of_the_selected_call_cuts_what_the_binary_says,
     flow::a_hundred_calls_are_shown,
+    flow::a_queue_leads_to_its_longest_message_on_one_axis,
     flow::drag_and_slack_stand_in_the_timeline,
     walk::buttons_of_generated_sets_lead_to_what_they_say,
     walk::buttons_of_labelled_sets_lead_to_what_they_say,
