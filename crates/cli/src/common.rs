@@ -5,7 +5,7 @@ use pathlight_base::format::{counted, duration};
 use pathlight_base::statistics::Percentiles;
 use pathlight_engine::queries;
 use pathlight_engine::requests::search::Condition;
-use pathlight_engine::requests::{Filter, GroupBy, PercentileRange, RootEndpoint, Selection};
+use pathlight_engine::requests::{Filter, GroupBy, PercentileRange, RootEndpoint, Selection, Until};
 use pathlight_engine::run::native::NativePool;
 use pathlight_engine::summaries::LoadedSummary;
 use pathlight_ingest::KeptTraces;
@@ -466,6 +466,7 @@ impl AnalysisOptions {
             by: self.by.chosen(),
             over_all: self.over_all,
             incomplete: self.incomplete,
+            until: Until::Answer,
             group: 0,
         }
     }

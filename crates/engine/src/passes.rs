@@ -23,6 +23,7 @@ use crate::requests::search::find_spans::FindSpans;
 use crate::requests::search::query::SearchPass;
 use crate::requests_list::per_request::PathsPass;
 use crate::requests_list::query::SlowestPass;
+use crate::run::apart::ConnectionsPass;
 use crate::run::request_pass::{Over, PackedRequestPass, RequestPass, RunningPass};
 use crate::run::set_pass::{Numbered, OverSet, PackedSetPass, RunningSetPass, SetPass};
 use crate::split::proposals_query::ProposalsPass;
@@ -100,6 +101,7 @@ list!(REQUEST_PASSES: StartRequestPass, read_request_pass, RequestPassNumber, [
 ]);
 
 list!(SET_PASSES: StartSetPass, read_set_pass, SetPassNumber, [
+    ConnectionsPass,
     ElsewherePass,
     FindSpans,
     HeldPass,

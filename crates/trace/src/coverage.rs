@@ -37,6 +37,15 @@ impl Coverage {
     /// Returns how the requests of one trace, in the order of the tree, cover it. A span counts once: as dropped, else as
     /// unattached, else as asynchronous; for a request that was chosen, what is above it does not count.
     pub fn of(set: &TraceSet, tree: &Tree, requests: &[u32]) -> Coverage {
+        Coverage::counting(set, tree, requests, true)
+    }
+
+    /// Returns the same for requests that end when everything is done: what is asynchronous below them is part of them.
+    pub fn until_done(set: &TraceSet, tree: &Tree, requests: &[u32]) -> Coverage {
+        Coverage::counting(set, tree, requests, false)
+    }
+
+    fn counting(set: &TraceSet, tree: &Tree, requests: &[u32], ends_with_answer: bool) -> Coverage {
         let is_incomplete = tree.is_incomplete(set);
         if requests.is_empty() {
             let left_out = if is_incomplete { tree.trace_roots().count() as u64 } else { 0 };
@@ -69,7 +78,7 @@ impl Coverage {
                 } else if !is_inside && i < unattached_end {
                     out.unattached_us += us;
                     out.unattached_spans += 1;
-                } else if i < *async_end {
+                } else if i < *async_end && (ends_with_answer || !is_inside) {
                     out.async_us += us;
                     out.async_spans += 1;
                 }

@@ -478,6 +478,12 @@ impl TraceSet {
         Endpoint::new(service, operation)
     }
 
+    /// Returns the endpoint of these names, new if no span has it: for what is shown like one.
+    pub fn add_endpoint(&mut self, service: &str, operation: &str) -> EndpointId {
+        let pair = (self.names.intern(service), self.names.intern(operation));
+        EndpointId(self.endpoints.insert(pair))
+    }
+
     /// Returns the endpoint of these names.
     pub fn find_endpoint(&self, service: &str, operation: &str) -> Option<EndpointId> {
         let pair = (self.names.find(service)?, self.names.find(operation)?);

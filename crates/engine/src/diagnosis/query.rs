@@ -45,10 +45,11 @@ impl Query for Diagnosis {
     type Report = DiagnosisReport;
 
     async fn run(self, workers: Workers) -> Result<DiagnosisReport, EngineError> {
-        if let Some((summary, choice)) = workers.summary_of(&self.selection).await? {
-            return Ok(summary.diagnosis(&choice, &self.settings)?);
-        }
         let Diagnosis { selection, settings } = self;
+        let selection = selection.until_answer();
+        if let Some((summary, choice)) = workers.summary_of(&selection).await? {
+            return Ok(summary.diagnosis(&choice, &settings)?);
+        }
         with_traces(&workers, &selection, async |traces, pace| traces.report(&settings, pace).await).await
     }
 }
@@ -69,6 +70,7 @@ impl Query for AggregateTraces {
 
     async fn run(self, workers: Workers) -> Result<Vec<AggregateTrace>, EngineError> {
         let AggregateTraces { selection, settings, wanted } = self;
+        let selection = selection.until_answer();
         workers.needs_traces(&selection, "an aggregate trace stands for").await?;
         let build = async |traces: Traces, pace: &mut Pace| traces.aggregates(&settings, wanted, pace).await;
         with_traces(&workers, &selection, build).await
@@ -112,14 +114,15 @@ impl Query for CompareDiagnoses {
     type Report = SetsReport;
 
     async fn run(self, workers: Workers) -> Result<SetsReport, EngineError> {
-        let side = async |selection: &Selection| {
+        let side = async |selection: Selection| {
+            let selection = &selection.until_answer();
             let what = "what changed between two sets, place by place, is found in";
             workers.needs_traces(selection, what).await?;
             let (requests, _) = workers.cut(selection).await?;
             try_join3(requests.run(TracesPass), times(&requests), sent(&requests)).await
         };
         let ((a_traces, a_times, a_sent), (b_traces, b_times, b_sent)) =
-            try_join(side(&self.a), side(&self.b)).await?;
+            try_join(side(self.a.clone()), side(self.b.clone())).await?;
         let traces = [a_traces, b_traces];
         let (of, done) = (traces.iter().map(|side| units(side)).sum(), WorkCount::default());
         let mut pace = Pace::telling(&done);

@@ -19,11 +19,13 @@ impl Query for Errors {
     type Report = ErrorsReport;
 
     async fn run(self, workers: Workers) -> Result<ErrorsReport, EngineError> {
-        if let Some((summary, choice)) = workers.summary_of(&self.selection).await? {
+        // What an error costs is known of what is waited for.
+        let selection = self.selection.until_answer();
+        if let Some((summary, choice)) = workers.summary_of(&selection).await? {
             return Ok(summary.errors(&choice)?);
         }
-        let (parts, facts) = workers.request_partials(&self.selection, ErrorsPass).await?;
-        Ok(ErrorsPart::finish(parts, self.selection.range, facts))
+        let (parts, facts) = workers.request_partials(&selection, ErrorsPass).await?;
+        Ok(ErrorsPart::finish(parts, selection.range, facts))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::findings::{
 use crate::flow::paper::FlowSettings;
 use crate::flow::query::{FlowEvaluation, Savings, WhatIf, mended};
 use crate::flow::{ChangeOf, Changes, LatencyChange};
-use crate::requests::{Filter, RequestType, RootEndpoint, Selection};
+use crate::requests::{Filter, RequestType, RootEndpoint, Selection, Until};
 use crate::run::query::Query;
 use crate::run::workers::Workers;
 use crate::verdict::hit::{hits, usual_requests};
@@ -65,6 +65,8 @@ impl Query for LateFindingsQuery {
             let pass = PairsPass { groups, tags: tags.clone() };
             PairsPart::merge(requests.partials(pass).await?)
         };
+        // What would be otherwise is known of what is waited for.
+        let ends_with_answer = selection.until == Until::Answer;
         let mut what_ifs = 0;
         for (number, FollowUpTail { group, tag }) in tails.into_iter().enumerate() {
             let mut tail = LateTail { root: group.root.clone(), tag_at: None, p99_us: None };
@@ -73,7 +75,7 @@ impl Query for LateFindingsQuery {
             {
                 tail.place_tag(&pairs, (number as u32, place as u32), slow);
             }
-            if let Some(call) = group.with.filter(|_| what_ifs < WHAT_IFS) {
+            if let Some(call) = group.with.filter(|_| ends_with_answer && what_ifs < WHAT_IFS) {
                 what_ifs += 1;
                 let gone = LatencyChange {
                     service: call.service,
@@ -94,11 +96,11 @@ impl Query for LateFindingsQuery {
             }
             late.tails.push(tail);
         }
-        if has_errors {
+        if has_errors && ends_with_answer {
             let errors = Errors { selection: selection.clone() };
             late.take_errors(&errors.run(workers.clone()).await?);
         }
-        if !subjects.is_empty() {
+        if !subjects.is_empty() && ends_with_answer {
             let found = hits(&workers, &selection, baseline.as_ref(), &subjects).await?;
             let usual = usual_requests(&selection, baseline.as_ref());
             let mended = mended(&workers, &selection, &usual, &subjects).await?;
@@ -106,9 +108,11 @@ impl Query for LateFindingsQuery {
             late.subjects =
                 found.map(|((subject, hit), mended)| LateSubject { subject, hit, mended }).collect();
         }
-        let savings = Savings { selection: selection.clone(), settings: FlowSettings::default() };
-        late.take_savings(&savings.run(workers.clone()).await?);
-        for caller in callers {
+        if ends_with_answer {
+            let savings = Savings { selection: selection.clone(), settings: FlowSettings::default() };
+            late.take_savings(&savings.run(workers.clone()).await?);
+        }
+        for caller in callers.into_iter().filter(|_| ends_with_answer) {
             let selection =
                 Selection { root: RootEndpoint::Endpoint(caller.clone()), ..selection.of_all_requests() };
             let settings = FlowSettings::default();

@@ -104,13 +104,17 @@ impl PathFinder {
 
     /// Starts a resumable search; call [`step`](Self::step) until it returns true.
     pub fn begin(&mut self, set: &TraceSet, tree: &Tree, root: u32, overlap: Overlap) {
+        self.clear(overlap);
+        let (start, end) = (tree.start_us[root as usize] as i64, tree.end_us[root as usize] as i64);
+        self.enter(set, tree, root, NO_ROW, Window { shift: 0, start, end });
+    }
+
+    fn clear(&mut self, overlap: Overlap) {
         self.overlap = overlap;
         self.entries.clear();
         self.reversed.clear();
         self.stack.clear();
         self.waited_for.clear();
-        let (start, end) = (tree.start_us[root as usize] as i64, tree.end_us[root as usize] as i64);
-        self.enter(set, tree, root, NO_ROW, Window { shift: 0, start, end });
     }
 
     /// Walks up to about `spans` spans; true when the path is complete.
@@ -152,6 +156,46 @@ impl PathFinder {
         true
     }
 
+    /// Finds the path of a part of a tree: from its top, the first of `chain`, down to the last of it at a time, `end_us`. Each
+    /// of the chain is a child of the one before. The entries of the chain are the first, and nothing is earlier than
+    /// `least_us`.
+    pub fn find_within(
+        &mut self,
+        set: &TraceSet,
+        tree: &Tree,
+        chain: &[u32],
+        (least_us, end_us): (u64, u64),
+        overlap: Overlap,
+    ) {
+        self.clear(overlap);
+        for (place, &span) in chain.iter().enumerate() {
+            let parent = self.entries.len().checked_sub(1).map_or(NO_ROW, |above| above as u32);
+            let entry = self.entries.len() as u32;
+            self.entries.push(PathEntry { span, parent, exclusive_us: 0 });
+            let base = self.waited_for.len();
+            self.sort_children(set, tree, span);
+            let ended = self.sorted.partition_point(|&child| tree.end_us[child as usize] > end_us);
+            let (cursor, limit) = match chain.get(place + 1) {
+                Some(&child) => {
+                    let start_us = tree.start_us[child as usize];
+                    self.find_before(tree, span, ended, (start_us, end_us), child);
+                    (start_us.max(least_us) as i64, start_us as i64)
+                }
+                None => {
+                    if let Some(&last) = self.sorted.get(ended) {
+                        self.waited_for.push(last);
+                        let since = (tree.start_us[last as usize], tree.end_us[last as usize]);
+                        self.find_before(tree, span, ended + 1, since, NO_ROW);
+                    }
+                    (end_us as i64, i64::MAX)
+                }
+            };
+            let start = tree.start_us[span as usize].max(least_us) as i64;
+            self.stack.push(Frame { entry, span, shift: 0, start, cursor, limit, base, next: base });
+        }
+        while !self.step(set, tree, usize::MAX) {}
+    }
+
     fn push_segment(&mut self, entry: u32, span: u32, from: i64, to: i64) {
         if from < to {
             self.entries[entry as usize].exclusive_us += (to - from) as u64;
@@ -173,12 +217,21 @@ impl PathFinder {
 
     /// Appends the last finishing children of `span`, latest first.
     fn find_waited_for(&mut self, set: &TraceSet, tree: &Tree, span: u32) {
+        self.sort_children(set, tree, span);
+        if let Some(&last) = self.sorted.first() {
+            self.waited_for.push(last);
+            let since = (tree.start_us[last as usize], tree.end_us[last as usize]);
+            self.find_before(tree, span, 1, since, NO_ROW);
+        }
+    }
+
+    /// Sorts the children that `span` waits for, latest first.
+    #[inline]
+    fn sort_children(&mut self, set: &TraceSet, tree: &Tree, span: u32) {
         let children = &mut self.sorted;
         children.clear();
         children.extend(tree.sync_children(span));
-        if children.is_empty() {
-            return;
-        }
+        self.starts.clear();
         let (starts, ends) = (&tree.start_us, &tree.end_us);
         children.sort_unstable_by(|&a, &b| {
             (ends[b as usize].cmp(&ends[a as usize]))
@@ -188,20 +241,30 @@ impl PathFinder {
                     id(a).compare(id(b), &set.id_texts).then(a.cmp(&b))
                 })
         });
-        self.starts.clear();
+    }
+
+    /// Appends those of the sorted children of `span`, from a place on, that happen before one over this interval, latest
+    /// first; `but` is left out.
+    #[inline]
+    fn find_before(
+        &mut self,
+        tree: &Tree,
+        span: u32,
+        place: usize,
+        (mut last_start, mut last_end): (u64, u64),
+        but: u32,
+    ) {
+        let children = &self.sorted;
         let parent_us = tree.duration_us(span);
-        let mut last = children[0];
-        self.waited_for.push(last);
-        for &child in &children[1..] {
-            let (last_start, last_end) = (starts[last as usize], ends[last as usize]);
-            let (start, end) = (starts[child as usize], ends[child as usize]);
+        for &child in &children[place..] {
+            let (start, end) = (tree.start_us[child as usize], tree.end_us[child as usize]);
             let happens_before = end <= last_start
                 || start < last_start
                     && end < last_end
                     && self.overlap.tolerates(end - last_start, parent_us)
                     && is_quiet(children, &mut self.starts, tree, last_start, end);
-            if happens_before {
-                last = child;
+            if happens_before && child != but {
+                (last_start, last_end) = (start, end);
                 self.waited_for.push(child);
             }
         }

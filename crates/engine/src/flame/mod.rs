@@ -7,6 +7,7 @@ mod aggregate;
 mod collapse;
 mod contexts;
 mod critical_path;
+pub(crate) mod done;
 mod exemplars;
 mod folded;
 mod histograms;

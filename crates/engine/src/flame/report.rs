@@ -321,10 +321,13 @@ impl TraceReport {
 
 /// One segment of a request's critical path, on the moved clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathSegment {
-    /// Canonical span id.
+    /// Canonical span id; of a queue, that of the span that sent the message.
     pub span_id: String,
+    /// Canonical id of its trace, if that is not the trace of the request.
+    pub trace_id: Option<String>,
+    /// The place of the queue, if a message waits to be received.
+    pub queue: Option<Endpoint>,
     /// Start, microseconds since the epoch.
     pub start_us: u64,
     /// End, microseconds since the epoch.
@@ -353,7 +356,6 @@ pub struct RequestNode {
 
 /// The critical path of one request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestPath {
     /// Canonical trace id.
     pub trace_id: String,
@@ -361,7 +363,7 @@ pub struct RequestPath {
     pub root_span_id: String,
     /// Latency in microseconds: the sum of the segments.
     pub latency_us: u64,
-    /// Segments in order of time on the moved clock; they partition the root span.
+    /// Segments in order of time on the moved clock; they partition the latency.
     pub segments: Vec<PathSegment>,
     /// Calling contexts, in pre-order, siblings by (service, operation).
     pub nodes: Vec<RequestNode>,

@@ -1,6 +1,7 @@
 //! The critical calling contexts of all requests of a worker, one row per (request, context).
 
-use super::waits::WaitFinder;
+use super::done::{DonePath, QueueNames};
+use super::waits::{WaitFinder, join_waits};
 use super::{PathFinder, WaitEntry};
 use crate::requests::{RequestEntry, RootEndpoint};
 use hashbrown::HashTable;
@@ -80,7 +81,7 @@ impl PathTable {
     pub fn build(set: &TraceSet, root: &RootEndpoint, settings: PathSettings) -> PathTable {
         let mut builder = TableBuilder::new(root.of(set, true), settings);
         while !builder.step(set, &mut || false) {}
-        builder.table
+        builder.record.table
     }
 
     /// Returns the contexts of a request.
@@ -148,6 +149,24 @@ impl PathTable {
         self.index.find(hash_context(parent, endpoint), is_it).copied().unwrap_or(NO_ROW)
     }
 
+    /// Gives contexts of queues the endpoints that they are shown as.
+    fn name_queues(&mut self, named: &[EndpointId]) {
+        for (_, endpoint) in &mut self.contexts {
+            if let Some(place) = QueueNames::place(*endpoint) {
+                *endpoint = named[place];
+            }
+        }
+        let contexts = &self.contexts;
+        let hash = |&c: &u32| {
+            let (parent, endpoint) = contexts[c as usize];
+            hash_context(parent, endpoint)
+        };
+        self.index.clear();
+        (0..contexts.len() as u32).for_each(|context| {
+            self.index.insert_unique(hash(&context), context, hash);
+        });
+    }
+
     /// Returns the context of just this endpoint below a context, new if no path has it; `guess` is looked at first.
     fn context(&mut self, parent: u32, endpoint: EndpointId, guess: u32) -> u32 {
         let known = self.own_context(parent, endpoint, guess);
@@ -187,39 +206,46 @@ struct Slot {
 
 /// Builds a [`PathTable`] in resumable steps.
 pub struct TableBuilder {
-    table: PathTable,
+    record: Recorder,
     /// `None`: no request.
     request_roots: Option<RequestRoots>,
     settings: PathSettings,
     tree: Tree,
     roots: Vec<u32>,
     finder: PathFinder,
+    /// If paths are those until everything is done, what finds them.
+    done: Option<Box<DonePath>>,
     trace: u32,
     phase: Phase,
-    /// Context of each path entry of the current request.
-    context_of: Vec<u32>,
-    waits: WaitFinder,
-    slots: Vec<Slot>,
-    stamp: u32,
 }
 
 impl TableBuilder {
     /// Returns a builder for the traces that a set holds now, which must not change until it is done; `None`: for no request.
     pub fn new(request_roots: Option<RequestRoots>, settings: PathSettings) -> TableBuilder {
+        let table = PathTable { roots: request_roots.unwrap_or_default(), ..PathTable::default() };
         TableBuilder {
-            table: PathTable { roots: request_roots.unwrap_or_default(), ..PathTable::default() },
+            record: Recorder { table, settings, ..Recorder::default() },
             request_roots,
             settings,
             tree: Tree::default(),
             roots: Vec::new(),
             finder: PathFinder::default(),
+            done: None,
             trace: 0,
             phase: Phase::NextTrace,
-            context_of: Vec::new(),
-            waits: WaitFinder::default(),
-            slots: Vec::new(),
-            stamp: 0,
         }
+    }
+
+    /// Returns a builder of the paths until everything is done. `apart` are the traces, ascending, that links connect with too
+    /// many others.
+    pub(crate) fn until_done(
+        set: &TraceSet,
+        request_roots: Option<RequestRoots>,
+        settings: PathSettings,
+        apart: Vec<u32>,
+    ) -> TableBuilder {
+        let done = Some(Box::new(DonePath::new(set, settings, apart)));
+        TableBuilder { done, ..TableBuilder::new(request_roots, settings) }
     }
 
     /// Returns the traces done and traces in all.
@@ -229,7 +255,17 @@ impl TableBuilder {
 
     /// Returns the finished table.
     pub fn finish(self) -> PathTable {
-        self.table
+        self.record.table
+    }
+
+    /// Returns the finished table of paths that may have queues; the set then knows the endpoints that stand for these.
+    pub(crate) fn finish_named(self, set: &mut TraceSet) -> PathTable {
+        let Recorder { mut table, queues, .. } = self.record;
+        let named = queues.named(set);
+        if !named.is_empty() {
+            table.name_queues(&named);
+        }
+        table
     }
 
     /// Works until done (true) or until `time_is_up` says so.
@@ -249,17 +285,28 @@ impl TableBuilder {
                     let before = self.tree.len();
                     if self.tree.step(set, left) {
                         self.tree.requests(set, &mut self.roots);
-                        self.table.coverage.push(Coverage::of(set, &self.tree, &self.roots));
+                        let coverage = match self.done {
+                            None => Coverage::of(set, &self.tree, &self.roots),
+                            Some(_) => Coverage::until_done(set, &self.tree, &self.roots),
+                        };
+                        self.record.table.coverage.push(coverage);
                         self.phase = Phase::NextRequest(0);
                     }
                     left = left.saturating_sub(self.tree.len() - before);
                 }
-                Phase::NextRequest(number) => match self.roots.get(number) {
-                    Some(&root) => {
+                Phase::NextRequest(number) => match (self.roots.get(number), &mut self.done) {
+                    (Some(&root), None) => {
                         self.finder.begin(set, &self.tree, root, self.settings.overlap);
                         self.phase = Phase::Path(number);
                     }
-                    None => {
+                    // All at once: what is followed is limited.
+                    (Some(&root), Some(done)) => {
+                        done.find(set, &self.tree, root);
+                        let spans = self.record.path_until_done(set, &self.tree, root, done);
+                        left = left.saturating_sub(spans.max(1));
+                        self.phase = Phase::NextRequest(number + 1);
+                    }
+                    (None, _) => {
                         self.trace += 1;
                         self.phase = Phase::NextTrace;
                     }
@@ -267,7 +314,7 @@ impl TableBuilder {
                 Phase::Path(number) => {
                     let before = self.finder.entries().len();
                     if self.finder.step(set, &self.tree, left) {
-                        self.record(set, self.roots[number]);
+                        self.record.path(set, &self.tree, self.roots[number], &self.finder);
                         self.phase = Phase::NextRequest(number + 1);
                     }
                     left = left.saturating_sub(self.finder.entries().len().saturating_sub(before).max(1));
@@ -281,17 +328,90 @@ impl TableBuilder {
             }
         }
     }
+}
 
-    fn record(&mut self, set: &TraceSet, root: u32) {
-        let tree = &self.tree;
+/// Sums the paths of requests by context, one request after the other.
+#[derive(Default)]
+struct Recorder {
+    table: PathTable,
+    settings: PathSettings,
+    /// Context of each path entry of the current request, or of the current part of its path.
+    context_of: Vec<u32>,
+    waits: WaitFinder,
+    slots: Vec<Slot>,
+    stamp: u32,
+    queues: QueueNames,
+}
+
+impl Recorder {
+    /// Adds a request with its path.
+    fn path(&mut self, set: &TraceSet, tree: &Tree, root: u32, finder: &PathFinder) {
         self.stamp += 1;
+        self.entries(set, tree, finder, NO_ROW);
+        let latency_us = tree.duration_us(root);
+        self.request(set, tree, root, (latency_us, finder.entries().len() as u32, false));
+    }
+
+    /// Adds a request with its path until everything is done; returns how many spans were looked at.
+    fn path_until_done(&mut self, set: &TraceSet, tree: &Tree, root: u32, done: &DonePath) -> usize {
+        self.stamp += 1;
+        let first_wait = self.table.waits.len();
+        let (mut spans, mut parts) = (0, 0);
+        for part in done.parts(tree) {
+            let above = part.message.map_or(NO_ROW, |message| self.context_of[message.entry as usize]);
+            if let Some(message) = part.message.filter(|message| message.start_us < message.end_us) {
+                let endpoint = self.queues.number(set, &message);
+                let context = self.table.context(above, endpoint, NO_ROW);
+                let us = message.end_us - message.start_us;
+                self.add(context, message.sender, us, us);
+            }
+            self.entries(set, part.tree, part.finder, above);
+            spans += part.finder.entries().len();
+            parts += 1;
+        }
+        if parts > 1 {
+            join_waits(&mut self.table.waits, first_wait);
+        }
+        let latency_us = done.end_us() - tree.start_us[root as usize];
+        self.request(set, tree, root, (latency_us, spans as u32, done.is_cut()));
+        spans
+    }
+
+    /// Adds what a path has of a context, measured at a row of it.
+    fn add(&mut self, context: u32, row: u32, exclusive_us: u64, inclusive_us: u64) -> &mut ContextEntry {
+        if self.slots.len() <= context as usize {
+            self.slots.resize(self.table.contexts.len(), Slot::default());
+        }
+        let slot = &mut self.slots[context as usize];
+        if slot.stamp != self.stamp {
+            *slot = Slot { stamp: self.stamp, place: self.table.entries.len() as u32, best_us: 0 };
+            self.table.entries.push(ContextEntry {
+                context,
+                spans: 0,
+                errors: 0,
+                row: NO_ROW,
+                exclusive_us: 0,
+                inclusive_us: 0,
+            });
+        }
+        let sum = &mut self.table.entries[slot.place as usize];
+        if sum.row == NO_ROW || exclusive_us > slot.best_us {
+            (sum.row, slot.best_us) = (row, exclusive_us);
+        }
+        sum.exclusive_us += exclusive_us;
+        sum.inclusive_us = sum.inclusive_us.saturating_add(inclusive_us);
+        sum
+    }
+
+    /// Adds the entries of a path, the first of them below a context.
+    fn entries(&mut self, set: &TraceSet, tree: &Tree, finder: &PathFinder, above: u32) {
         self.context_of.clear();
         let mut guess = 0;
-        in_blocks(self.finder.entries().len(), &mut |block| {
-            for &entry in &self.finder.entries()[block] {
+        in_blocks(finder.entries().len(), &mut |block| {
+            for &entry in &finder.entries()[block] {
                 let row = tree.row(entry.span);
                 let parent =
-                    if entry.parent == NO_ROW { NO_ROW } else { self.context_of[entry.parent as usize] };
+                    if entry.parent == NO_ROW { above } else { self.context_of[entry.parent as usize] };
                 let endpoint = set.endpoint(row);
                 // Places that are services: what a service calls in itself is no context of its own.
                 let is_within = self.settings.by_service
@@ -300,36 +420,26 @@ impl TableBuilder {
                 let context = if is_within { parent } else { self.table.context(parent, endpoint, guess) };
                 guess = context + 1;
                 self.context_of.push(context);
-                if self.slots.len() <= context as usize {
-                    self.slots.resize(self.table.contexts.len(), Slot::default());
-                }
-                let slot = &mut self.slots[context as usize];
-                if slot.stamp != self.stamp {
-                    *slot = Slot { stamp: self.stamp, place: self.table.entries.len() as u32, best_us: 0 };
-                    self.table.entries.push(ContextEntry {
-                        context,
-                        spans: 0,
-                        errors: 0,
-                        row: NO_ROW,
-                        exclusive_us: 0,
-                        inclusive_us: 0,
-                    });
-                }
-                let sum = &mut self.table.entries[slot.place as usize];
-                if sum.row == NO_ROW || entry.exclusive_us > slot.best_us {
-                    (sum.row, slot.best_us) = (row, entry.exclusive_us);
-                }
+                let inclusive_us = if is_within { 0 } else { tree.duration_us(entry.span) };
+                let sum = self.add(context, row, entry.exclusive_us, inclusive_us);
                 sum.spans += 1;
                 sum.errors += u32::from(set.flags(row).has(Flags::ERROR));
-                sum.exclusive_us += entry.exclusive_us;
-                if !is_within {
-                    sum.inclusive_us = sum.inclusive_us.saturating_add(tree.duration_us(entry.span));
-                }
             }
         });
         if self.settings.reading.has(ReadingRule::Waiting) {
-            self.waits.find(set, tree, &self.finder, &self.context_of, &mut self.table.waits);
+            self.waits.find(set, tree, finder, &self.context_of, &mut self.table.waits);
         }
+    }
+
+    /// Adds a request, whose path is added, with its latency in microseconds, the spans on its path, and whether it leads to
+    /// more than was followed.
+    fn request(
+        &mut self,
+        set: &TraceSet,
+        tree: &Tree,
+        root: u32,
+        (latency_us, path_spans, is_cut): (u64, u32, bool),
+    ) {
         let (mut spans, mut errors) = (0, 0);
         in_blocks((tree.subtree_end[root as usize] - root) as usize, &mut |block| {
             for i in block.map(|i| root + i as u32).filter(|&i| tree.role[i as usize] != Role::Dropped) {
@@ -340,11 +450,12 @@ impl TableBuilder {
         self.table.requests.push(RequestEntry {
             trace: tree.trace,
             row: tree.row(root),
-            latency_us: tree.duration_us(root),
+            latency_us,
             start_us: tree.start_us[root as usize],
             spans,
             errors,
-            path_spans: self.finder.entries().len() as u32,
+            path_spans,
+            is_cut,
             entries_end: self.table.entries.len() as u32,
             waits_end: self.table.waits.len() as u32,
         });

@@ -71,30 +71,34 @@ impl WaitFinder {
                 }
             });
         }
-        // One for each context and service.
-        found[first..].sort_unstable_by_key(|wait| (wait.context, wait.callee.0));
-        let mut kept = first;
-        in_blocks(found.len() - first, &mut |block| {
-            for at in block {
-                let wait = found[first + at];
-                if wait.us == 0 {
-                    continue;
+        join_waits(found, first);
+    }
+}
+
+/// Makes one of those of a list, from a place on, that are of one context and service.
+pub(super) fn join_waits(found: &mut Vec<WaitEntry>, first: usize) {
+    found[first..].sort_unstable_by_key(|wait| (wait.context, wait.callee.0));
+    let mut kept = first;
+    in_blocks(found.len() - first, &mut |block| {
+        for at in block {
+            let wait = found[first + at];
+            if wait.us == 0 {
+                continue;
+            }
+            match found[first..kept].last() {
+                Some(last) if (last.context, last.callee) == (wait.context, wait.callee) => {
+                    let last = &mut found[kept - 1];
+                    last.us = last.us.saturating_add(wait.us);
+                    last.is_certain &= wait.is_certain;
                 }
-                match found[first..kept].last() {
-                    Some(last) if (last.context, last.callee) == (wait.context, wait.callee) => {
-                        let last = &mut found[kept - 1];
-                        last.us = last.us.saturating_add(wait.us);
-                        last.is_certain &= wait.is_certain;
-                    }
-                    _ => {
-                        found[kept] = wait;
-                        kept += 1;
-                    }
+                _ => {
+                    found[kept] = wait;
+                    kept += 1;
                 }
             }
-        });
-        found.truncate(kept);
-    }
+        }
+    });
+    found.truncate(kept);
 }
 
 /// Returns what the request of a path waits for, call by call.

@@ -15,5 +15,5 @@ pub(crate) use changes::{GreatestQueue, changes, greatest};
 pub use links::LinkCounts;
 pub use missing::{MOST_NAMED, MissingTracesReport, missing_of};
 pub use observe::QueuesPart;
-pub(crate) use observe::since_us;
+pub(crate) use observe::{Receivers, destination, fan_in, since_us};
 pub use report::{QueueEdge, QueueExample, QueuesReport};

@@ -71,7 +71,7 @@ impl Receivers {
 }
 
 /// Returns how many messages a consumer received at once: its links, and its parent if that has sent one of them.
-fn fan_in(set: &TraceSet, row: u32) -> u32 {
+pub(crate) fn fan_in(set: &TraceSet, row: u32) -> u32 {
     set.links_of(row..row + 1).count() as u32 + u32::from(is_parent_sender(set, row))
 }
 
@@ -83,7 +83,7 @@ fn is_parent_sender(set: &TraceSet, row: u32) -> bool {
 }
 
 /// Returns the queue that a span names; empty if none.
-fn destination(set: &TraceSet, row: u32) -> &str {
+pub(crate) fn destination(set: &TraceSet, row: u32) -> &str {
     DESTINATION_KEYS.iter().find_map(|key| set.tags.value(set.tag_set(row), key)).unwrap_or("")
 }
 

@@ -10,7 +10,7 @@ pub struct RequestEntry {
     pub trace: u32,
     /// Row of its root span in the set.
     pub row: u32,
-    /// Sanitised duration of its root in microseconds.
+    /// Latency in microseconds: the sanitised duration of its root, or the time until everything is done.
     pub latency_us: u64,
     /// Sanitised start of its root.
     pub start_us: u64,
@@ -20,6 +20,8 @@ pub struct RequestEntry {
     pub errors: u32,
     /// Spans on its critical path.
     pub path_spans: u32,
+    /// Whether it leads to more than was followed, if its path is that until everything is done.
+    pub is_cut: bool,
     /// One past its last row among the entries of its [`PathTable`](crate::flame::PathTable); its first is the end
     /// of the request before.
     pub(crate) entries_end: u32,

@@ -15,7 +15,7 @@ pub use entry::{RequestEntry, RequestKey, RequestRef};
 pub use latencies::{TypeCut, TypeLatencies};
 pub use range::{PercentileRange, RangeFacts, RangeMark, RangeReport};
 pub use selected::{Cut, Ends, SelectedRequests};
-pub use selection::{Filter, HitFilter, OnlyFilter, RootEndpoint, Selection};
+pub use selection::{Filter, HitFilter, OnlyFilter, RootEndpoint, Selection, Until};
 pub use types::{GroupBy, RequestType, RequestTypes, TypeFacts, TypeNames};
 
 pub use pathlight_trace::{Overlap, PathSettings, Reading, ReadingRule, RequestRoots};

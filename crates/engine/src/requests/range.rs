@@ -128,6 +128,8 @@ pub struct RangeFacts {
     pub types: u64,
     /// Coverage of their traces by the requests of the selection; nothing is known of summaries.
     pub coverage: Coverage,
+    /// Requests of the selection that lead to more than was followed, if they end when everything is done.
+    pub cut: u64,
 }
 
 /// Content of an offered percentile range, where it is cut out of each request type by itself.

@@ -30,6 +30,31 @@ impl RootEndpoint {
     }
 }
 
+/// When a request ends (`docs/definitions/critical-path.md` section 9).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Until {
+    /// With its answer: with its own span.
+    #[default]
+    Answer,
+    /// When everything is done that it leads to, asynchronous spans and what received its messages included.
+    Done,
+}
+
+impl Until {
+    /// Returns the end with this name.
+    pub fn parse(name: &str) -> Option<Until> {
+        [Until::Answer, Until::Done].into_iter().find(|until| until.name() == name)
+    }
+
+    /// Returns its name in addresses and options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Until::Answer => "answer",
+            Until::Done => "done",
+        }
+    }
+}
+
 /// One condition on requests; several must all hold.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Filter {
@@ -126,6 +151,8 @@ pub struct Selection {
     pub over_all: bool,
     /// Whether requests whose caller is not recorded count, although enough traces have their root.
     pub incomplete: bool,
+    /// When requests end.
+    pub until: Until,
 }
 
 impl Selection {
@@ -150,15 +177,24 @@ impl Selection {
             by_service: self.by_service,
             by: self.by.clone(),
             incomplete: self.incomplete,
+            until: self.until,
             ..Selection::default()
         }
     }
 
-    /// Returns a selection of the same requests with calls named as recorded: for what is kept and used on other
-    /// traces, in which other calls may need to say what they call.
+    /// Returns a selection of the same requests until their answer, with calls named as recorded: for what is kept and used
+    /// on other traces, in which other calls may need to say what they call.
     #[must_use]
     pub fn with_recorded_calls(&self) -> Selection {
-        Selection { reading: self.reading.with(ReadingRule::Callees, false), ..self.clone() }
+        let reading = self.reading.with(ReadingRule::Callees, false);
+        Selection { reading, until: Until::Answer, ..self.clone() }
+    }
+
+    /// Returns these requests as they are until their answer: for analyses that know nothing of what comes after.
+    #[must_use]
+    pub fn until_answer(mut self) -> Selection {
+        self.until = Until::Answer;
+        self
     }
 
     /// Returns these requests without the conditions on how long subjects take.

@@ -45,8 +45,9 @@ impl RequestPass for PathsPass {
     type Part = Vec<RequestPath>;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        over.sweep(|rows| {
-            let path = |request| path_of(rows.set, rows.table, request, rows.settings);
+        let mut done = over.done_path();
+        over.sweep(move |rows| {
+            let path = |request| path_of(rows.set, rows.table, request, rows.settings, done.as_mut());
             rows.numbers().map(path).collect::<Vec<_>>()
         })
     }

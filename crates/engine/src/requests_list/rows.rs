@@ -1,6 +1,7 @@
 //! Single requests, as a worker reports them.
 
-use crate::flame::{PathFinder, PathSegment, PathTable, RequestNode, RequestPath, RequestRow};
+use crate::flame::done::{DonePath, queue_endpoint};
+use crate::flame::{PathFinder, PathSegment, PathTable, RequestNode, RequestPath, RequestRow, Segment};
 use pathlight_trace::{NO_ROW, PathSettings, TraceSet, Tree};
 use std::collections::BTreeMap;
 
@@ -40,12 +41,34 @@ pub(crate) fn path_of(
     table: &PathTable,
     request: u32,
     settings: PathSettings,
+    done: Option<&mut DonePath>,
 ) -> RequestPath {
     let facts = &table.requests[request as usize];
     let mut tree = Tree::default();
     tree.load_for(set, facts.trace, settings, table.roots);
-    let mut finder = PathFinder::default();
-    finder.find(set, &tree, facts.row - tree.first, settings.overlap);
+    let root = facts.row - tree.first;
+    let mut segments = Vec::new();
+    if let Some(done) = done {
+        done.find(set, &tree, root);
+        for part in done.parts(&tree) {
+            if let Some(message) = part.message.filter(|message| message.start_us < message.end_us) {
+                segments.push(PathSegment {
+                    queue: Some(queue_endpoint(set, &message)),
+                    ..segment(set, facts.trace, message.sender, (message.start_us, message.end_us))
+                });
+            }
+            segments.extend(
+                part.finder
+                    .segments()
+                    .map(|s| segment(set, facts.trace, part.tree.row(s.span), (s.start_us, s.end_us))),
+            );
+        }
+    } else {
+        let mut finder = PathFinder::default();
+        finder.find(set, &tree, root, settings.overlap);
+        let of = |s: Segment| segment(set, facts.trace, tree.row(s.span), (s.start_us, s.end_us));
+        segments.extend(finder.segments().map(of));
+    }
     // Children by (parent, name): in sorted order they are the siblings by name.
     let mut sorted: BTreeMap<(u32, (&str, &str)), u32> = BTreeMap::new();
     let mut by_context = BTreeMap::new();
@@ -83,14 +106,19 @@ pub(crate) fn path_of(
         trace_id: set.trace_id_text(facts.trace),
         root_span_id: set.span_id_text(facts.row),
         latency_us: facts.latency_us,
-        segments: finder
-            .segments()
-            .map(|s| PathSegment {
-                span_id: set.span_id_text(tree.row(s.span)),
-                start_us: s.start_us,
-                end_us: s.end_us,
-            })
-            .collect(),
+        segments,
         nodes,
+    }
+}
+
+/// Returns the segment of a span over an interval, on the path of a request of a trace.
+fn segment(set: &TraceSet, trace: u32, row: u32, (start_us, end_us): (u64, u64)) -> PathSegment {
+    let of = set.traces().partition_point(|trace| trace.end <= row) as u32;
+    PathSegment {
+        span_id: set.span_id_text(row),
+        trace_id: (of != trace).then(|| set.trace_id_text(of)),
+        queue: None,
+        start_us,
+        end_us,
     }
 }

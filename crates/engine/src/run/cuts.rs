@@ -26,6 +26,8 @@ pub struct Cuts {
     list: Arc<Mutex<Vec<(Selection, State)>>>,
     /// What decides over the names of places, once it is known.
     places: Arc<OnceLock<PlaceFacts>>,
+    /// The traces that links connect with too many others, once they are known.
+    apart: Arc<OnceLock<Vec<u64>>>,
     /// What decides over request types, by reading, since names of calls are part of it.
     types: Arc<Mutex<TypesKnown>>,
     /// How long subjects usually take, by the requests that say so.
@@ -71,6 +73,16 @@ impl Cuts {
     /// Keeps what decides over the names of places; of several plans that have found it out, all have found the same.
     pub(crate) fn keep_places(&self, facts: PlaceFacts) -> &PlaceFacts {
         self.places.get_or_init(|| facts)
+    }
+
+    /// Returns the hashes of the traces that links connect with too many others, if a plan has found them.
+    pub(crate) fn apart(&self) -> Option<&[u64]> {
+        self.apart.get().map(Vec::as_slice)
+    }
+
+    /// Keeps the hashes of these traces; of several plans that have found them, all have found the same.
+    pub(crate) fn keep_apart(&self, apart: Vec<u64>) -> &[u64] {
+        self.apart.get_or_init(|| apart)
     }
 
     /// Creates cuts of which nothing is known yet, of data among which are summaries or not.

@@ -1,6 +1,7 @@
 //! Running a query over one or many trace sets: the traces of a worker ([`Session`]), a pass over them, the plan that asks
 //! for passes and merges their partials ([`Plan`]), and native threads.
 
+pub(crate) mod apart;
 pub mod clock;
 mod connected;
 mod cuts;

@@ -2,51 +2,22 @@
 //! too many values.
 
 use super::Session;
+use super::apart::{Key, Name, connections, hash, key};
 use super::connected::{MOST_TRACES, components};
 use crate::EngineError;
 use pathlight_base::encoding;
 use pathlight_base::sort::CompactSort as _;
-use pathlight_trace::{HighCardinalityKeys, KeyValues, Portable, TraceId, hash_bytes};
-use serde::{Deserialize, Serialize};
+use pathlight_trace::{HighCardinalityKeys, KeyValues, Portable, TraceId};
 use std::collections::BTreeMap;
 
-/// A trace id that means the same in every set: group and id.
-type Key = (u8, Name);
-
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-enum Name {
-    Hex(u128),
-    Text(String),
-}
-
 impl Session {
-    fn key(&self, id: TraceId) -> Key {
-        (id.group, if id.text { Name::Text(id.to_text(&self.set.id_texts)) } else { Name::Hex(id.bits) })
-    }
-
     /// Returns the ids of all traces held, which of them links connect with which, and the values of tags by key, for
     /// [`plan_joining`]. Call [`TraceSet::seal`](pathlight_trace::TraceSet::seal) first.
     pub fn keys(&self) -> Vec<u8> {
-        let mut keys: Vec<Key> = self.set.traces().iter().map(|trace| self.key(trace.id)).collect();
+        let mut keys: Vec<Key> = self.set.traces().iter().map(|trace| key(&self.set, trace.id)).collect();
         keys.compact_sort();
         keys.dedup();
-        encoding::write(&(keys, self.connections(), self.set.tags.key_values()))
-    }
-
-    /// Returns the pairs of traces that a link connects.
-    fn connections(&self) -> Vec<(Key, Key)> {
-        let mut links = self.set.links().peekable();
-        let mut pairs = Vec::new();
-        for trace in self.set.traces() {
-            while let Some(link) = links.next_if(|link| link.from < trace.end) {
-                if link.trace != trace.id {
-                    pairs.push((trace.id, link.trace));
-                }
-            }
-        }
-        pairs.compact_sort();
-        pairs.dedup();
-        pairs.into_iter().map(|(from, to)| (self.key(from), self.key(to))).collect()
+        encoding::write(&(keys, connections(&self.set), self.set.tags.key_values()))
     }
 
     /// Takes over which keys have too many values in all workers together, as [`plan_joining`] wrote them.
@@ -160,13 +131,6 @@ pub fn plan_joining(keys: &[Vec<u8>]) -> Result<JoinPlan, EngineError> {
         moves: plan.into_iter().map(written).collect(),
         high_cardinality: (!high_cardinality.is_empty()).then(|| encoding::write(&high_cardinality)),
     })
-}
-
-fn hash(key: &Key) -> u64 {
-    match &key.1 {
-        Name::Hex(bits) => hash_bytes(&bits.to_le_bytes()),
-        Name::Text(text) => hash_bytes(text.as_bytes()),
-    }
 }
 
 #[cfg(all(test, not(target_arch = "wasm32")))]

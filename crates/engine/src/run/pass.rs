@@ -4,7 +4,7 @@
 use super::request_pass::PackedRequestPass;
 use super::set_pass::PackedSetPass;
 use crate::flow::passes::FlowPass;
-use crate::requests::{Cut, GroupBy, RequestType, RootEndpoint, Selection, TypeNames};
+use crate::requests::{Cut, GroupBy, RequestType, RootEndpoint, Selection, TypeNames, Until};
 use pathlight_trace::{PathSettings, PlaceNames};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -57,6 +57,11 @@ impl Pass {
         }
     }
 
+    /// Returns when the requests that it is about end.
+    pub fn until(&mut self) -> Until {
+        self.selection().map_or(Until::Answer, |selection| selection.until)
+    }
+
     /// Returns the requests it is about; `None`: all.
     pub fn selection(&mut self) -> Option<&mut Selection> {
         match self {
@@ -99,6 +104,8 @@ pub(crate) struct NamedPass {
     pub types: Option<TypeNames>,
     /// Whether requests whose caller is not recorded count among those of all traces.
     pub incomplete: bool,
+    /// Hashes of the traces out of which and into which no link is followed, where links are; ascending.
+    pub apart: Vec<u64>,
     /// The pass.
     pub pass: Pass,
 }

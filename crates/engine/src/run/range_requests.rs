@@ -32,6 +32,8 @@ struct Latencies {
     is_by_type: bool,
     /// How the requests cover their traces.
     coverage: Coverage,
+    /// Requests that lead to more than was followed.
+    cut: u64,
 }
 
 impl Latencies {
@@ -89,6 +91,7 @@ impl Latencies {
             marks: PercentileRange::PRESETS.map(|preset| self.mark(preset, &all)).to_vec(),
             types: self.types.len() as u64,
             coverage: self.coverage,
+            cut: self.cut,
         }
     }
 }
@@ -146,9 +149,10 @@ impl Workers {
         let mut is_by_type = !selection.over_all;
         let mut types: ByType<Vec<u64>> = BTreeMap::new();
         let pass = Pass::Latencies { selection: all.clone(), is_by_type };
-        let mut coverage = Coverage::default();
-        for (part, of_part) in self.read::<(ByType<Vec<u64>>, Coverage)>(pass).await? {
+        let (mut coverage, mut cut) = (Coverage::default(), 0);
+        for (part, of_part, cut_in_part) in self.read::<(ByType<Vec<u64>>, Coverage, u64)>(pass).await? {
             coverage.merge(&of_part);
+            cut += cut_in_part;
             for (name, packed) in part {
                 types.entry(name).or_default().extend(unpack_sorted(packed));
             }
@@ -163,7 +167,7 @@ impl Workers {
             types.insert(RequestType::default(), sorted);
             is_by_type = false;
         }
-        let latencies = Latencies { types, is_by_type, coverage };
+        let latencies = Latencies { types, is_by_type, coverage, cut };
         let cut = if range.is_all() { Cut::default() } else { self.keys(&all, range, &latencies).await? };
         Ok((cut, latencies.facts(range)))
     }

@@ -3,6 +3,7 @@
 
 use super::partials::frame;
 use super::set_pass::Numbered;
+use crate::flame::done::DonePath;
 use crate::flame::{Observer, PathTable, Walk};
 use crate::requests::RequestTypes;
 use pathlight_base::encoding;
@@ -53,6 +54,8 @@ pub(crate) trait RunningPass {
 pub(crate) struct Over<'a> {
     pub set: &'a TraceSet,
     pub settings: PathSettings,
+    /// If paths are those until everything is done: the traces, ascending, that links connect with too many others.
+    pub apart: Option<Vec<u32>>,
     /// The types of all requests of the table, if the pass distinguishes them.
     pub types: Arc<RequestTypes>,
     /// Numbers in the worker's table, by latency, fastest first.
@@ -60,6 +63,12 @@ pub(crate) struct Over<'a> {
 }
 
 impl Over<'_> {
+    /// Returns what finds paths until everything is done, if paths are those.
+    pub fn done_path(&self) -> Option<DonePath> {
+        let apart = self.apart.clone()?;
+        Some(DonePath::new(self.set, self.settings, apart))
+    }
+
     /// Starts a pass that looks at the whole trees of the requests.
     pub fn walk<O: Observer + 'static>(self, observer: O) -> Box<dyn RunningPass> {
         Box::new(Walk::new(observer, self.settings, self.requests))

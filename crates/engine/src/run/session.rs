@@ -3,7 +3,7 @@
 use super::Cuts;
 use crate::flame::{PathTable, TableBuilder};
 use crate::flow::passes::FlowCache;
-use crate::requests::{RequestTypes, RootEndpoint, SelectedRequests, Selection, TypeNames};
+use crate::requests::{RequestTypes, RootEndpoint, SelectedRequests, Selection, TypeNames, Until};
 use crate::summaries::LoadedSummaries;
 use pathlight_ingest::{ReadTarget, ReaderMemory, TargetParts};
 use pathlight_trace::{PathSettings, PlaceNames, TraceSet};
@@ -20,8 +20,8 @@ pub(crate) type Naming = (u64, bool);
 /// Whose requests a table holds: a root endpoint, with or without those whose caller is not recorded.
 pub(crate) type Whose = (RootEndpoint, bool);
 
-/// What tables, selected requests and their types are kept by.
-pub(crate) type TableKey = (Naming, Whose, PathSettings);
+/// What tables are kept by.
+pub(crate) type TableKey = (Naming, Whose, PathSettings, Until);
 type SelectedKey = (Naming, Option<TypeNames>, Selection);
 type TypesKey = (Naming, TypeNames, Whose, PathSettings);
 
@@ -112,7 +112,7 @@ impl Session {
 
     /// Keeps a table that is built.
     pub(crate) fn keep_table(&mut self, key: TableKey, built: TableBuilder) -> Arc<PathTable> {
-        keep(&mut self.tables, TABLES_KEPT, (key, Arc::new(built.finish())))
+        keep(&mut self.tables, TABLES_KEPT, (key, Arc::new(built.finish_named(&mut self.set))))
     }
 
     /// Returns the requests of a selection; `names`: how they are grouped into types, where that matters.

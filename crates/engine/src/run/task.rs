@@ -1,5 +1,6 @@
 //! Running the passes of a message over one session, in steps.
 
+use super::apart::traces_of;
 use super::partials::{frame, opened, parts, sealed};
 use super::pass::{NamedPass, Pass};
 use super::query::Query;
@@ -11,7 +12,7 @@ use crate::EngineError;
 use crate::flame::{PathTable, TableBuilder, pack_sorted};
 use crate::flow::passes::FlowTask;
 use crate::passes::{start_over, start_over_set};
-use crate::requests::{RequestKey, Selection, TypeFacts};
+use crate::requests::{RequestKey, Selection, TypeFacts, Until};
 use pathlight_base::encoding;
 use pathlight_trace::{PlaceFacts, hash_bytes};
 use std::collections::BTreeMap;
@@ -178,13 +179,19 @@ impl PassTask {
         time_is_up: &mut dyn FnMut() -> bool,
     ) -> Option<(Arc<PathTable>, Whose)> {
         let whose = (selection.root.clone(), self.named.incomplete);
-        let key = (self.naming, whose.clone(), selection.settings());
+        let key = (self.naming, whose.clone(), selection.settings(), selection.until);
         if let Some(table) = session.table(&key) {
             return Some((table, whose));
         }
         let builder = self.builder.get_or_insert_with(|| {
             let roots = selection.root.of(&session.set, self.named.incomplete);
-            TableBuilder::new(roots, selection.settings())
+            match selection.until {
+                Until::Answer => TableBuilder::new(roots, selection.settings()),
+                Until::Done => {
+                    let apart = traces_of(&session.set, &self.named.apart);
+                    TableBuilder::until_done(&session.set, roots, selection.settings(), apart)
+                }
+            }
         });
         let done = builder.step(&session.set, time_is_up);
         self.progress = builder.progress(&session.set);
@@ -216,8 +223,12 @@ impl PassTask {
                     let requests = selected.inside(&session.set, &table.requests, cut).collect();
                     let types = selected.types().cloned().unwrap_or_default();
                     let settings = selection.settings();
-                    self.running =
-                        Some(start_over(pass, Over { set: &session.set, settings, types, requests })?);
+                    let apart = match selection.until {
+                        Until::Answer => None,
+                        Until::Done => Some(traces_of(&session.set, &self.named.apart)),
+                    };
+                    let over = Over { set: &session.set, settings, apart, types, requests };
+                    self.running = Some(start_over(pass, over)?);
                 }
                 let partial = request_pass::step(&mut self.running, &session.set, table, time_is_up);
                 if let Some(running) = &self.running {
@@ -245,7 +256,10 @@ impl PassTask {
                 let types =
                     selected.by_type(is_by_type, |of: &mut Vec<u64>, request| of.push(latency(request)));
                 let packed = types.into_iter().map(|(name, of)| (name, pack_sorted(of)));
-                Ok(Some(encoding::write(&(packed.collect::<BTreeMap<_, _>>(), selected.coverage()))))
+                let cut =
+                    selected.requests.iter().filter(|&&request| table.requests[request as usize].is_cut);
+                let packed: BTreeMap<_, _> = packed.collect();
+                Ok(Some(encoding::write(&(packed, selected.coverage(), cut.count() as u64))))
             }
         }
     }

@@ -1,12 +1,13 @@
 //! All workers, as the plan of a query sees them: it has them run a pass and waits for the partials.
 
 use super::Cuts;
+use super::apart::{ConnectionsPass, apart};
 use super::partials::{frame, parts};
 use super::pass::{NamedPass, Pass};
 use super::set_pass::{PackedSetPass, SetPass};
 use crate::EngineError;
 use crate::anomalies::paper::vae::TrainingProgress;
-use crate::requests::{GroupBy, TypeFacts};
+use crate::requests::{GroupBy, TypeFacts, Until};
 use crate::verdict::hit::with_limits;
 use pathlight_base::encoding::{self, Damaged};
 use pathlight_base::steps::WorkCount;
@@ -181,7 +182,11 @@ impl Workers {
             Some(false) if reading.has(ReadingRule::Roots) => !self.place_facts().await?.have_roots(),
             asked => asked.unwrap_or(true),
         };
-        self.run_named(NamedPass { names, types, incomplete, pass }).await
+        let apart = match pass.until() {
+            Until::Answer => Vec::new(),
+            Until::Done => self.apart().await?.to_vec(),
+        };
+        self.run_named(NamedPass { names, types, incomplete, apart, pass }).await
     }
 
     /// Returns the facts of all workers that request types follow from, where places have these names.
@@ -195,7 +200,7 @@ impl Workers {
         }
         let mut facts = TypeFacts::default();
         let pass = Pass::Types { settings };
-        let pass = NamedPass { names: names.clone(), types: None, incomplete: true, pass };
+        let pass = NamedPass { names: names.clone(), types: None, incomplete: true, apart: Vec::new(), pass };
         for part in self.run_named(pass).await? {
             facts.merge(encoding::read(&part)?);
         }
@@ -213,11 +218,21 @@ impl Workers {
             return Ok(known);
         }
         let mut facts = PlaceFacts::default();
-        let pass = NamedPass { names: None, types: None, incomplete: true, pass: Pass::Places };
+        let pass =
+            NamedPass { names: None, types: None, incomplete: true, apart: Vec::new(), pass: Pass::Places };
         for part in self.run_named(pass).await? {
             facts.merge(encoding::read(&part)?);
         }
         Ok(self.cuts.keep_places(facts))
+    }
+
+    /// Returns the hashes of the traces that links connect with so many others that no worker holds all of these.
+    async fn apart(&self) -> Result<&[u64], EngineError> {
+        if let Some(known) = self.cuts.apart() {
+            return Ok(known);
+        }
+        let parts = Box::pin(self.partials(ConnectionsPass)).await?;
+        Ok(self.cuts.keep_apart(apart(parts)))
     }
 
     /// Returns what the partials of a pass hold.

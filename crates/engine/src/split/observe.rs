@@ -1,5 +1,6 @@
 //! Latency, or the exclusive time of one endpoint, split by the values of a tag (`docs/definitions/critical-path.md` section 5; paper 7.4).
 
+use crate::flame::done::DonePath;
 use crate::flame::{Observer, PathFinder, PathTable, pack_sorted, unpack_sorted};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_base::sort::CompactSort as _;
@@ -168,14 +169,17 @@ pub(crate) struct Sampler {
     is_latency: bool,
     overlap: Overlap,
     finder: PathFinder,
+    /// Of paths until everything is done, what finds them.
+    done: Option<DonePath>,
 }
 
 impl Sampler {
-    pub fn new(set: &TraceSet, of: &SplitOf, overlap: Overlap) -> Sampler {
+    pub fn new(set: &TraceSet, of: &SplitOf, (overlap, done): (Overlap, Option<DonePath>)) -> Sampler {
         let named = of.endpoint();
         let endpoint =
             named.and_then(|Endpoint { service, operation }| set.find_endpoint(service, operation));
-        Sampler { endpoint, is_latency: *of == SplitOf::Latency, overlap, finder: PathFinder::default() }
+        let is_latency = *of == SplitOf::Latency;
+        Sampler { endpoint, is_latency, overlap, finder: PathFinder::default(), done }
     }
 
     /// Appends (row, microseconds) of the spans of a request that what is split lies in.
@@ -198,9 +202,18 @@ impl Sampler {
             out.extend(entries.map(|entry| (entry.row, entry.exclusive_us)));
         } else {
             // Several spans of one context: their times stand in the path only.
-            self.finder.find(set, tree, facts.row - tree.first, self.overlap);
-            let rows = self.finder.entries().iter().map(|entry| (tree.row(entry.span), entry.exclusive_us));
-            out.extend(rows.filter(|&(row, _)| Some(set.endpoint(row)) == self.endpoint));
+            let root = facts.row - tree.first;
+            let mut add = |tree: &Tree, path: &PathFinder| {
+                let rows = path.entries().iter().map(|entry| (tree.row(entry.span), entry.exclusive_us));
+                out.extend(rows.filter(|&(row, _)| Some(set.endpoint(row)) == self.endpoint));
+            };
+            if let Some(done) = &mut self.done {
+                done.find(set, tree, root);
+                done.parts(tree).for_each(|part| add(part.tree, part.finder));
+            } else {
+                self.finder.find(set, tree, root, self.overlap);
+                add(tree, &self.finder);
+            }
         }
     }
 }
@@ -224,9 +237,14 @@ pub struct SplitObserver {
 
 impl SplitObserver {
     /// Returns an observer of requests of this set.
-    pub fn new(set: &TraceSet, of: &SplitOf, key: &str, overlap: Overlap) -> SplitObserver {
+    pub(crate) fn new(
+        set: &TraceSet,
+        of: &SplitOf,
+        key: &str,
+        paths: (Overlap, Option<DonePath>),
+    ) -> SplitObserver {
         SplitObserver {
-            sampler: Sampler::new(set, of, overlap),
+            sampler: Sampler::new(set, of, paths),
             is_of_calls: matches!(of, SplitOf::Calls(_)),
             sampled: Vec::new(),
             key: key.to_owned(),

@@ -5,6 +5,7 @@
 
 use super::SplitOf;
 use super::observe::Sampler;
+use crate::flame::done::DonePath;
 use crate::flame::{Observer, PathTable};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_base::sort::CompactSort as _;
@@ -172,9 +173,9 @@ pub struct ProposalsObserver {
 
 impl ProposalsObserver {
     /// Returns an observer of requests of this set.
-    pub fn new(set: &TraceSet, of: &SplitOf, overlap: Overlap) -> ProposalsObserver {
+    pub(crate) fn new(set: &TraceSet, of: &SplitOf, paths: (Overlap, Option<DonePath>)) -> ProposalsObserver {
         ProposalsObserver {
-            sampler: Sampler::new(set, of, overlap),
+            sampler: Sampler::new(set, of, paths),
             is_of_calls: matches!(of, SplitOf::Calls(_)),
             sampled: Vec::new(),
             samples: 0,

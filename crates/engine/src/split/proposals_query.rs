@@ -37,7 +37,7 @@ impl RequestPass for ProposalsPass {
     type Part = ProposalsPart;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        let observer = ProposalsObserver::new(over.set, &self.of, over.settings.overlap);
+        let observer = ProposalsObserver::new(over.set, &self.of, (over.settings.overlap, over.done_path()));
         over.walk(observer)
     }
 }

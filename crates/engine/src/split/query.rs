@@ -40,7 +40,8 @@ impl RequestPass for SplitPass {
     type Part = SplitPart;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        let observer = SplitObserver::new(over.set, &self.of, &self.key, over.settings.overlap);
+        let observer =
+            SplitObserver::new(over.set, &self.of, &self.key, (over.settings.overlap, over.done_path()));
         over.walk(observer)
     }
 }

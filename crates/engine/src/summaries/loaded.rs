@@ -5,7 +5,7 @@
 //! join theirs by group once for a state of the data, and keeps what comes back with the cuts.
 
 use crate::EngineError;
-use crate::requests::{Filter, RequestType, RootEndpoint, Selection};
+use crate::requests::{Filter, RequestType, RootEndpoint, Selection, Until};
 use crate::run::workers::Workers;
 use crate::summaries::joined::{JoinPass, Joined};
 use crate::summaries::{Choice, Summary};
@@ -39,6 +39,11 @@ impl Workers {
         let Some(joined) = self.summaries().await? else { return Ok(None) };
         if joined.group(selection.group)?.is_none() {
             return Ok(None);
+        }
+        if selection.until == Until::Done {
+            return Err(EngineError::Summary(
+                "a summary holds the paths of requests until their answer: choose until the answer, or load the traces".to_owned(),
+            ));
         }
         Ok(Some((SummaryOf { joined, group: selection.group }, choice(selection)?)))
     }

@@ -127,6 +127,7 @@ fn facts_of(choice: &Choice, trees: &[Tree]) -> RangeFacts {
         marks: PercentileRange::PRESETS.iter().map(mark).collect(),
         types: if choice.over_all { 1 } else { trees.len().max(1) as u64 },
         coverage: Coverage::default(),
+        cut: 0,
     }
 }
 

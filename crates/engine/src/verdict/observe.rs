@@ -2,6 +2,7 @@
 
 use super::ServicesPartial;
 use super::cells::{Cell, CellKey, EntryCounts, ServiceCounts, ServiceExemplar, TimeKey, reply_side_us};
+use crate::flame::done::DonePath;
 use crate::flame::{Observer, PathFinder, PathTable};
 use crate::requests::{RequestEntry, RequestRef};
 use pathlight_base::sort::CompactSort as _;
@@ -52,6 +53,8 @@ struct SpanState {
 pub struct ServicesObserver {
     overlap: Overlap,
     finder: PathFinder,
+    /// Of paths until everything is done, what finds them.
+    done: Option<DonePath>,
     /// Service number of every endpoint, and service names.
     service_of: Vec<u32>,
     names: Vec<String>,
@@ -103,6 +106,7 @@ impl ServicesObserver {
         ServicesObserver {
             overlap,
             finder: PathFinder::default(),
+            done: None,
             service_of: service_of.collect(),
             requests: 0,
             latency_us: Moments::default(),
@@ -119,17 +123,28 @@ impl ServicesObserver {
         }
     }
 
+    /// Returns an observer of the same requests until everything is done, if there is something that finds their paths.
+    pub(crate) fn until_done(self, done: Option<DonePath>) -> ServicesObserver {
+        ServicesObserver { done, ..self }
+    }
+
     fn service(&self, set: &TraceSet, tree: &Tree, span: u32) -> u32 {
         self.service_of[set.named_endpoint(tree.row(span)).0 as usize]
     }
 
-    /// Finds the time on the path of every span, and which spans have an error below.
-    fn prepare(&mut self, set: &TraceSet, tree: &Tree, root: u32, has_errors: bool) {
+    /// Takes over the time on the path of every span, and finds which spans have an error below.
+    fn prepare(
+        &mut self,
+        set: &TraceSet,
+        tree: &Tree,
+        root: u32,
+        path: Option<&PathFinder>,
+        has_errors: bool,
+    ) {
         let end = tree.subtree_end[root as usize];
         self.spans.clear();
         self.spans.resize((end - root) as usize, SpanState::default());
-        self.finder.find(set, tree, root, self.overlap);
-        for entry in self.finder.entries() {
+        for entry in path.into_iter().flat_map(PathFinder::entries) {
             self.spans[(entry.span - root) as usize].path_us += entry.exclusive_us;
         }
         if has_errors {
@@ -219,18 +234,19 @@ impl ServicesObserver {
             counted.greatest = Some((us, *request, row));
         }
     }
-}
 
-impl Observer for ServicesObserver {
-    type Part = ServicesPartial;
-
-    fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
-        let facts = &table.requests[request as usize];
-        let root = facts.row - tree.first;
+    /// Counts spans of a request that wait for each other: those below `root`, of which some are on a path.
+    fn part(
+        &mut self,
+        set: &TraceSet,
+        tree: &Tree,
+        root: u32,
+        path: Option<&PathFinder>,
+        facts: &RequestEntry,
+        has_errors: bool,
+    ) {
         let end = tree.subtree_end[root as usize];
-        self.requests += 1;
-        self.latency_us.add(facts.latency_us);
-        self.prepare(set, tree, root, facts.errors > 0);
+        self.prepare(set, tree, root, path, has_errors);
         self.visits.clear();
         self.calls.clear();
         let mut span = root;
@@ -278,6 +294,30 @@ impl Observer for ServicesObserver {
         }
         self.count_entries(set, tree, &visits);
         self.visits = visits;
+    }
+}
+
+impl Observer for ServicesObserver {
+    type Part = ServicesPartial;
+
+    fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
+        let facts = &table.requests[request as usize];
+        let root = facts.row - tree.first;
+        self.requests += 1;
+        self.latency_us.add(facts.latency_us);
+        if let Some(mut done) = self.done.take() {
+            done.find(set, tree, root);
+            for unit in done.units(tree) {
+                let has_errors = unit.top != root || facts.errors > 0;
+                self.part(set, unit.tree, unit.top, unit.finder, facts, has_errors);
+            }
+            self.done = Some(done);
+        } else {
+            let mut finder = std::mem::take(&mut self.finder);
+            finder.find(set, tree, root, self.overlap);
+            self.part(set, tree, root, Some(&finder), facts, facts.errors > 0);
+            self.finder = finder;
+        }
         for (key, us) in self.in_request_us.drain().filter(|(_, us)| *us > 0) {
             self.by_request.entry(key).or_default().add(us);
         }

@@ -63,7 +63,8 @@ impl RequestPass for ServicesPass {
     type Part = ServicesPartial;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        let observer = ServicesObserver::new(over.set, over.settings.overlap);
+        let done = over.done_path();
+        let observer = ServicesObserver::new(over.set, over.settings.overlap).until_done(done);
         over.walk(observer)
     }
 }

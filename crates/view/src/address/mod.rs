@@ -29,7 +29,7 @@ use pathlight_backend::source::{FetchSource, root_name, root_of_name};
 use pathlight_base::fragment::{Writer, pairs};
 use pathlight_engine::requests::search::SpanSearch;
 use pathlight_engine::requests::{
-    Filter, GroupBy, OnlyFilter, PercentileRange, RequestType, RootEndpoint, Selection,
+    Filter, GroupBy, OnlyFilter, PercentileRange, RequestType, RootEndpoint, Selection, Until,
 };
 use pathlight_engine::split::SplitOf;
 use pathlight_engine::verdict::Subject;
@@ -122,6 +122,8 @@ pub struct Address {
     pub overlap: Overlap,
     /// Rules for real traces that apply.
     pub reading: Reading,
+    /// When requests end, for the views that can follow them beyond their answer.
+    pub until: Until,
     /// Whether flame graph, compare, heat map and endpoints show services, whatever their operations.
     pub by_service: bool,
     /// The trace of the timeline.
@@ -165,6 +167,7 @@ impl Default for Address {
             filters: Vec::new(),
             overlap: Overlap::default(),
             reading: Reading::default(),
+            until: Until::Answer,
             by_service: false,
             trace: None,
             focus: Vec::new(),
@@ -223,6 +226,7 @@ impl Address {
                 "swapped" => swapped = value == "1",
                 "overlap" => address.overlap = parse_overlap(&value).unwrap_or_default(),
                 "reading" => reading = Reading::parse(&value),
+                "until" => address.until = Until::parse(&value).unwrap_or_default(),
                 "places" => address.by_service = value == "service",
                 "from" => from = value.parse().ok(),
                 "to" => to = value.parse().ok(),
@@ -363,6 +367,9 @@ impl Address {
         if self.reading != self.overlap.implied_reading() {
             out.put("reading", &self.reading.name());
         }
+        if self.until != Until::Answer {
+            out.put("until", self.until.name());
+        }
         if self.by_service {
             out.put("places", "service");
         }
@@ -438,6 +445,7 @@ impl Address {
             || self.filters != before.filters
             || self.overlap != before.overlap
             || self.reading != before.reading
+            || self.until != before.until
             || self.by_service != before.by_service
             || self.focus != before.focus
             || self.inverted != before.inverted
@@ -456,6 +464,11 @@ impl Address {
     /// Returns a selection of the same requests for views that can show services as places.
     pub fn rolled_up(&self, selection: Selection) -> Selection {
         Selection { by_service: self.by_service, ..selection }
+    }
+
+    /// Returns a selection of the same requests for views that can follow them until everything is done.
+    pub fn followed(&self, selection: Selection) -> Selection {
+        Selection { until: self.until, ..selection }
     }
 
     /// Adds a request to those that are to be kept, as its set and root span (`B.1a2b`) and its trace say.
@@ -530,6 +543,7 @@ impl Address {
             by: self.grouping().clone(),
             over_all: self.over_all,
             incomplete: self.incomplete,
+            until: Until::Answer,
             group: self.group(),
         }
     }

@@ -1,9 +1,12 @@
 //! Critical paths: of all requests together, and of each one.
 
 use crate::json::parts::{Requests, Text, WaitingFor, compact, pretty, public_json};
-use pathlight_engine::flame::{ContextNode, CriticalPathReport, Exemplar, RequestPath, Weight};
+use pathlight_engine::flame::{
+    ContextNode, CriticalPathReport, Exemplar, PathSegment, RequestNode, RequestPath, Weight,
+};
 use pathlight_engine::queries::PerRequestReport;
 use pathlight_engine::requests::RequestRef;
+use pathlight_trace::Endpoint;
 
 public_json! {
     /// The aggregate critical calling context tree of the requests.
@@ -73,7 +76,42 @@ public_json! {
     /// The critical path of every request.
     PerRequest<'a>(report: &'a PerRequestReport) {
         /// By (trace id, root span id).
-        requests: &'a [RequestPath] = &report.requests,
+        requests: Vec<OneRequest<'a>> = report.requests.iter().map(OneRequest::of).collect(),
+    }
+}
+
+public_json! {
+    /// The critical path of one request.
+    OneRequest<'a>(path: &'a RequestPath) {
+        /// Canonical trace id.
+        trace_id: &'a str = &path.trace_id,
+        /// Canonical id of the request's root span.
+        root_span_id: &'a str = &path.root_span_id,
+        /// Latency in microseconds: the sum of the segments.
+        latency_us: u64 = path.latency_us,
+        /// Segments in order of time on the moved clock; they partition the root span, or with `--until done` all until
+        /// everything is done.
+        segments: Vec<OneSegment<'a>> = path.segments.iter().map(OneSegment::of).collect(),
+        /// Calling contexts, in pre-order, siblings by (service, operation).
+        nodes: &'a [RequestNode] = &path.nodes,
+    }
+}
+
+public_json! {
+    /// One segment of a request's critical path, on the moved clock.
+    OneSegment<'a>(segment: &'a PathSegment) {
+        /// Canonical span id; of a queue, that of the span that sent the message.
+        span_id: &'a str = &segment.span_id,
+        /// Canonical id of its trace; missing if that is the trace of the request.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trace_id: Option<&'a str> = segment.trace_id.as_deref(),
+        /// The queue in which a message waits, as service and operation; missing if a span works.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        queue: Option<&'a Endpoint> = segment.queue.as_ref(),
+        /// Start, microseconds since the epoch.
+        start_us: u64 = segment.start_us,
+        /// End, microseconds since the epoch.
+        end_us: u64 = segment.end_us,
     }
 }
 

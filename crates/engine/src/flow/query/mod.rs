@@ -48,6 +48,7 @@ impl Query for Flow {
 
     async fn run(self, workers: Workers) -> Result<FlowReport, EngineError> {
         let Flow { selection, parent, settings } = self;
+        let selection = selection.until_answer();
         let Some(parent) = parent.or_else(|| parent_of(&selection)) else { return Ok(FlowReport::default()) };
         if let Some((summary, choice)) = workers.summary_of(&selection).await? {
             return Ok(summary.flow(&choice, &parent, settings.tau_ppm)?);
@@ -79,6 +80,8 @@ impl Workers {
         selection: &Selection,
         pass: FlowPass,
     ) -> Result<Vec<T>, EngineError> {
+        // Flows are those of what is waited for.
+        let selection = &selection.clone().until_answer();
         if self.summary_of(selection).await?.is_some() {
             return Err(EngineError::Summary(NEEDS_SPANS.to_owned()));
         }

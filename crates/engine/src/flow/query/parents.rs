@@ -20,7 +20,7 @@ impl Query for FlowParents {
     type Report = Vec<FlowParent>;
 
     async fn run(self, workers: Workers) -> Result<Vec<FlowParent>, EngineError> {
-        let FlowParents { selection } = self;
+        let selection = self.selection.until_answer();
         if let Some((summary, choice)) = workers.summary_of(&selection).await? {
             return Ok(summary.flow_parents(&choice, parent_of(&selection).as_ref())?);
         }

@@ -1,0 +1,12 @@
+//! What requests lead to after their answer, and the critical path until all of it is done
+//! (`docs/definitions/critical-path.md` section 9).
+
+mod follow;
+mod path;
+mod queue_names;
+#[cfg(all(test, not(target_arch = "wasm32")))]
+mod tests;
+
+pub(crate) use path::DonePath;
+pub(super) use queue_names::QueueNames;
+pub(crate) use queue_names::queue_endpoint;

@@ -1,0 +1,236 @@
+//! Paths until everything is done, worked out by hand.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use crate::queries::{CriticalPath, PerRequest};
+use crate::requests::{RootEndpoint, Selection, Until};
+use crate::run::native::NativePool;
+use pathlight_trace::{
+    Endpoint, Flags, RawLink, RawSpan, Reading, SpanId, SpanKind, TagSetId, TraceId, TraceSet,
+};
+
+/// A span as a test says it.
+#[derive(Clone)]
+struct Span {
+    trace: u128,
+    id: u64,
+    parent: u64,
+    kind: SpanKind,
+    times_us: (u64, u64),
+    name: &'static str,
+    links: Vec<(u128, u64)>,
+}
+
+fn span(trace: u128, id: u64, parent: u64, kind: SpanKind, times_us: (u64, u64), name: &'static str) -> Span {
+    Span { trace, id, parent, kind, times_us, name, links: Vec::new() }
+}
+
+impl Span {
+    fn linked(self, links: &[(u128, u64)]) -> Span {
+        Span { links: links.to_vec(), ..self }
+    }
+}
+
+/// Returns a pool over these spans, of which traces go to the workers in turn, each service named as its operation.
+fn pool(spans: &[Span], workers: usize) -> NativePool {
+    let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
+    for span in spans {
+        let set = &mut sets[span.trace as usize % workers];
+        let raw = RawSpan {
+            id: SpanId::hex(span.id),
+            parent: SpanId::hex(span.parent),
+            start_us: 1_000_000 + span.times_us.0,
+            duration_us: span.times_us.1 - span.times_us.0,
+            operation: set.names.intern(span.name),
+            process: set.process(span.name, "", TagSetId::EMPTY),
+            tags: TagSetId::EMPTY,
+            flags: Flags::of_kind(span.kind),
+        };
+        let trace = TraceId::hex(span.trace);
+        set.stage(trace, raw).unwrap();
+        for &(to_trace, to_span) in &span.links {
+            let (to_trace, to_span) = (TraceId::hex(to_trace), SpanId::hex(to_span));
+            set.add_link(RawLink { trace, span: raw.id, to_trace, to_span }).unwrap();
+        }
+    }
+    NativePool::of(sets).unwrap()
+}
+
+fn done() -> Selection {
+    Selection { until: Until::Done, ..Selection::default() }
+}
+
+fn of(name: &str) -> RootEndpoint {
+    RootEndpoint::Endpoint(Endpoint::new(name, name))
+}
+
+/// Returns by request, in the order of ids, the segments as (name, microseconds), whatever the number of workers and the
+/// order of spans.
+fn paths(spans: &[Span], selection: &Selection) -> Vec<Vec<(String, u64)>> {
+    let turned: Vec<Span> = spans.iter().rev().cloned().collect();
+    let report = pool(spans, 1).run(PerRequest { selection: selection.clone() }).unwrap();
+    let whole = pool(spans, 1).run(CriticalPath { selection: selection.clone() }).unwrap();
+    for workers in 1..4 {
+        for spans in [spans, turned.as_slice()] {
+            let mut pool = pool(spans, workers);
+            assert_eq!(pool.run(PerRequest { selection: selection.clone() }).unwrap(), report, "{workers}");
+            assert_eq!(pool.run(CriticalPath { selection: selection.clone() }).unwrap(), whole, "{workers}");
+        }
+    }
+    let name = |trace: &str, id: &str| {
+        let is_it =
+            |span: &&Span| format!("{:032x}", span.trace) == trace && format!("{:016x}", span.id) == id;
+        spans.iter().find(is_it).unwrap().name.to_owned()
+    };
+    let of_request = |request: &crate::flame::RequestPath| {
+        let mut at = request.segments[0].start_us;
+        let said = request.segments.iter().map(|segment| {
+            assert_eq!(std::mem::replace(&mut at, segment.end_us), segment.start_us);
+            let name = match &segment.queue {
+                Some(queue) => format!("{}: {}", queue.service, queue.operation),
+                None => name(segment.trace_id.as_ref().unwrap_or(&request.trace_id), &segment.span_id),
+            };
+            (name, segment.end_us - segment.start_us)
+        });
+        let said: Vec<(String, u64)> = said.collect();
+        assert_eq!(said.iter().map(|segment| segment.1).sum::<u64>(), request.latency_us);
+        let own: u64 = request.nodes.iter().map(|node| node.exclusive_us).sum();
+        assert_eq!(own, request.latency_us);
+        said
+    };
+    assert_eq!(
+        whole.nodes.iter().map(|node| node.exclusive_us.sum).sum::<u128>(),
+        whole.facts.latency_sum_us
+    );
+    report.requests.iter().map(of_request).collect()
+}
+
+fn said(path: &[(&str, u64)]) -> Vec<(String, u64)> {
+    path.iter().map(|&(name, us)| (name.to_owned(), us)).collect()
+}
+
+/// The example of the definition.
+fn example() -> Vec<Span> {
+    vec![
+        span(1, 1, 0, SpanKind::Server, (0, 100), "A"),
+        span(1, 2, 1, SpanKind::Internal, (90, 100), "S"),
+        span(1, 3, 2, SpanKind::Consumer, (150, 400), "C"),
+        span(1, 4, 3, SpanKind::Internal, (200, 390), "D"),
+    ]
+}
+
+#[test]
+fn the_path_goes_back_from_what_is_done_last_through_the_queue_to_what_sent_it() {
+    let spans = example();
+    assert_eq!(paths(&spans, &Selection::default()), [said(&[("A", 90), ("S", 10)])]);
+    let queue = "queue: S @ S -> C @ C";
+    let expected = [("A", 90), ("S", 10), (queue, 50), ("C", 50), ("D", 190), ("C", 10)];
+    assert_eq!(paths(&spans, &done()), [said(&expected)]);
+    let consumer = Selection { root: of("C"), ..done() };
+    assert_eq!(paths(&spans, &consumer), [said(&[("C", 50), ("D", 190), ("C", 10)])]);
+    // Read plainly it is waited for, and left out since it is outside.
+    let plain = Selection { reading: Reading::PLAIN, ..done() };
+    assert_eq!(paths(&spans, &plain), [said(&[("A", 90), ("S", 10)])]);
+}
+
+#[test]
+fn a_sender_that_goes_on_is_left_when_its_message_is_received() {
+    let mut spans = example();
+    spans[0].times_us = (0, 300);
+    spans[1].times_us = (90, 300);
+    spans.push(span(1, 5, 2, SpanKind::Client, (100, 140), "E"));
+    spans.push(span(1, 6, 2, SpanKind::Client, (145, 290), "F"));
+    let expected = [("A", 90), ("S", 10), ("E", 40), ("S", 10), ("C", 50), ("D", 190), ("C", 10)];
+    assert_eq!(paths(&spans, &done()), [said(&expected)]);
+}
+
+#[test]
+fn what_came_before_the_sender_is_on_the_path_and_what_came_after_is_not() {
+    let mut spans = example();
+    spans.push(span(1, 5, 1, SpanKind::Client, (10, 80), "before"));
+    spans.push(span(1, 6, 1, SpanKind::Client, (40, 95), "beside"));
+    let queue = "queue: S @ S -> C @ C";
+    let expected =
+        [("A", 10), ("before", 70), ("A", 10), ("S", 10), (queue, 50), ("C", 50), ("D", 190), ("C", 10)];
+    assert_eq!(paths(&spans, &done()), [said(&expected)]);
+}
+
+#[test]
+fn links_are_followed_into_other_traces_and_beyond() {
+    let mut spans = example();
+    // D sends to another trace, which sends to a third one.
+    spans.push(span(2, 1, 0, SpanKind::Consumer, (500, 600), "E").linked(&[(1, 4)]));
+    spans.push(span(2, 2, 1, SpanKind::Producer, (550, 560), "F"));
+    spans.push(span(3, 1, 0, SpanKind::Consumer, (700, 710), "G").linked(&[(2, 2)]));
+    let expected = [
+        ("A", 90),
+        ("S", 10),
+        ("queue: S @ S -> C @ C", 50),
+        ("C", 50),
+        ("D", 190),
+        ("queue: D @ D -> E @ E", 110),
+        ("E", 50),
+        ("F", 10),
+        ("queue: F @ F -> G @ G", 140),
+        ("G", 10),
+    ];
+    let found = paths(&spans, &done());
+    assert_eq!(found[0], said(&expected));
+    assert_eq!(found[1], said(&[("E", 50), ("F", 10), ("queue: F @ F -> G @ G", 140), ("G", 10)]));
+    assert_eq!(found[2], said(&[("G", 10)]));
+}
+
+#[test]
+fn a_batch_counts_for_each_of_its_senders_and_nothing_beyond_it_does() {
+    let mut spans: Vec<Span> = (1..=3)
+        .map(|trace| span(trace, 7, 0, SpanKind::Producer, (10 * trace as u64, 10 * trace as u64 + 5), "P"))
+        .collect();
+    spans.push(span(9, 1, 0, SpanKind::Consumer, (100, 200), "B").linked(&[(1, 7), (2, 7), (3, 7)]));
+    spans.push(span(9, 2, 1, SpanKind::Producer, (150, 155), "Q"));
+    spans.push(span(9, 3, 2, SpanKind::Consumer, (300, 310), "C"));
+    let found = paths(&spans, &done());
+    let queue = "queue: P @ P -> B @ B";
+    for (found, wait) in found.iter().zip([85, 75, 65]) {
+        assert_eq!(*found, said(&[("P", 5), (queue, wait), ("B", 50), ("Q", 5), ("B", 45)]));
+    }
+    // As a request of its own it goes on.
+    assert_eq!(found[3], said(&[("B", 50), ("Q", 5), ("queue: Q @ Q -> C @ C", 145), ("C", 10)]));
+}
+
+#[test]
+fn rings_of_messages_end_and_what_was_received_before_it_was_sent_waits_for_nothing() {
+    let mut spans = vec![
+        span(1, 1, 0, SpanKind::Consumer, (0, 100), "A").linked(&[(2, 1)]),
+        span(2, 1, 0, SpanKind::Consumer, (50, 400), "B").linked(&[(1, 1)]),
+    ];
+    let found = paths(&spans, &done());
+    assert_eq!(found, [said(&[("A", 50), ("B", 350)]), said(&[("B", 350)])]);
+    // Its receiver began before the request did.
+    spans[1].times_us = (0, 400);
+    spans[0].times_us = (20, 100);
+    assert_eq!(paths(&spans, &done())[0], said(&[("B", 380)]));
+}
+
+#[test]
+fn at_most_a_hundred_traces_are_followed_and_a_cut_is_counted() {
+    let chain = |n: u128| -> Vec<Span> {
+        let of = |trace: u128| {
+            let start_us = 10 * trace as u64;
+            let links = if trace > 1 { vec![(trace - 1, 1)] } else { Vec::new() };
+            Span { links, ..span(trace, 1, 0, SpanKind::Consumer, (start_us, start_us + 4), "C") }
+        };
+        (1..=n).map(of).collect()
+    };
+    for (n, latency, cut) in [(100, 994, 0), (101, 994, 1), (150, 994, 50), (1001, 4, 1001)] {
+        for workers in [1, 3] {
+            let report = pool(&chain(n), workers).run(PerRequest { selection: done() }).unwrap();
+            assert_eq!(report.requests[0].latency_us, latency, "{n} in {workers}");
+            assert_eq!(report.facts.cut, cut, "{n} in {workers}");
+        }
+    }
+}
+
+#[test]
+fn a_set_without_messages_is_the_same_until_its_answer_and_until_done() {
+    let spans = &example()[..2];
+    assert_eq!(paths(spans, &done()), paths(spans, &Selection::default()));
+}
