@@ -8,7 +8,7 @@ use crate::widgets::names;
 use crate::widgets::pick_list::{Pick, PickList};
 use pathlight_base::format::{self, counted};
 use pathlight_engine::queries::OverviewReport;
-use pathlight_engine::requests::{PercentileRange, RequestType, RootEndpoint};
+use pathlight_engine::requests::{PercentileRange, RequestType, RootEndpoint, Until};
 use pathlight_trace::Endpoint;
 use pathlight_view::address::Address;
 use pathlight_view::keys::KeyCommand;
@@ -30,6 +30,7 @@ pub struct SelectionBar {
     notes: El,
     list: List,
     places: Segments,
+    until: Segments,
     shown: String,
     _keep: Listeners,
 }
@@ -89,12 +90,32 @@ impl SelectionBar {
                 roll_up(false)
             })
             .button(&keep, service, move || roll_up(true));
+        let end = move |until: Until| {
+            page.set_focus(Focus::Nothing);
+            page.change(|address| {
+                address.until = until;
+                address.focus.clear();
+            });
+        };
+        let done = (
+            "Until done",
+            "Requests end when everything is done that they lead to, asynchronous spans and messages included",
+            "until-done",
+        );
+        let until = Segments::new("End of requests")
+            .button(
+                &keep,
+                ("Until the answer", "Requests end with their answer", "until-answer"),
+                move || end(Until::Answer),
+            )
+            .button(&keep, done, move || end(Until::Done));
         let element = div("root-endpoint")
             .attr("role", "region")
             .attr("aria-label", "Selection")
             .child(&div("popover-anchor").child(&choose).child(&panel))
             .child(&figures)
             .child(&div("grow"))
+            .child(until.element())
             .child(places.element())
             .child(&notes);
         SelectionBar {
@@ -105,6 +126,7 @@ impl SelectionBar {
             notes,
             list,
             places,
+            until,
             shown: String::new(),
             _keep: keep,
         }
@@ -297,6 +319,14 @@ pub fn set_root(address: &mut Address, root: RootEndpoint) {
     address.root = root;
 }
 
+/// Returns whether requests of the view in sight may go on after their answer.
+fn has_end_to_choose(page: Page, overview: &OverviewReport) -> bool {
+    let address = page.address();
+    let goes_on = overview.quality.async_spans > 0 || overview.links.resolved > 0;
+    let is_chosen = address.until == Until::Done;
+    address.view.follows_messages() && (is_chosen || goes_on && !page.is_summary())
+}
+
 impl PagePart for SelectionBar {
     fn update(&mut self, page: Page) {
         let overview = page.queries().overview.get().filter(|overview| overview.traces > 0);
@@ -314,6 +344,8 @@ impl PagePart for SelectionBar {
             self.shown = name;
         }
         let _ = &self.choose;
+        self.until.element().show(has_end_to_choose(page, &overview));
+        self.until.press(usize::from(page.address().until == Until::Done));
         self.places.element().show(page.address().view.rolls_up() && !page.is_summary());
         self.places.press(usize::from(page.address().by_service));
         self.figures.class_if("stale", page.queries().range.is_waiting());
@@ -333,7 +365,7 @@ impl PagePart for SelectionBar {
             if facts.requests == 0 {
                 figures.truncate(1);
             }
-            let scope = reading::words::scope(&facts.coverage, facts.all_requests);
+            let scope = reading::words::scope_of(facts);
             if !scope.is_empty() {
                 figures.push(span("scope muted", &scope).test("range-scope"));
             }

@@ -104,6 +104,7 @@ fn size(least: u32, most: u32) -> RangedI64ValueParser<u32> {
 /// [`Failure::NoTrace`] if a side has none; [`Failure::Abnormal`] if as many are abnormal as `--fail-on` names;
 /// [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
+    args.settings.needs_answers()?;
     let vae = VaeSettings {
         hidden: args.hidden,
         latent: args.latent,

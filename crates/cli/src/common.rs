@@ -314,6 +314,10 @@ pub struct AnalysisOptions {
     /// Count requests whose caller is not recorded among all requests, although 5 % of the traces have their root
     #[arg(long)]
     pub incomplete: bool,
+    /// When requests end: with their answer, or when everything is done that they lead to, asynchronous spans and messages
+    /// included (not in flow, diagnosis, anomaly and errors)
+    #[arg(long, value_name = "END", default_value = "answer", value_parser = ["answer", "done"])]
+    until: String,
     #[command(flatten)]
     pub by: ByOption,
     #[command(flatten)]
@@ -423,7 +427,7 @@ impl AnalysisOptions {
             if facts.requests == 0 {
                 return Err(Failure::NoMatch(format!("{side}{}", address.why_empty(&facts))));
             }
-            let line = reading::words::scope_line(&facts.coverage, facts.all_requests);
+            let line = reading::words::scope_line(&facts);
             if !line.is_empty() {
                 over += side;
                 over += &line;
@@ -436,9 +440,27 @@ impl AnalysisOptions {
 
     /// Returns the address of the page that shows these requests.
     pub fn address(&self) -> Address {
-        let Selection { root, filters, overlap, reading, range, by, over_all, incomplete, .. } =
+        let Selection { root, filters, overlap, reading, range, by, over_all, incomplete, until, .. } =
             self.selection();
-        Address { root, filters, overlap, reading, range, by, over_all, incomplete, ..Address::default() }
+        let address = Address { root, filters, overlap, reading, range, by, ..Address::default() };
+        Address { over_all, incomplete, until, ..address }
+    }
+
+    fn until(&self) -> Until {
+        Until::parse(&self.until).unwrap_or_default()
+    }
+
+    /// Refuses requests that do not end with their answer, of which a command knows nothing.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`].
+    pub fn needs_answers(&self) -> Result<(), Failure> {
+        match self.until() {
+            Until::Answer => Ok(()),
+            Until::Done => Err(Failure::Usage(
+                "this command looks at requests until their answer: leave out --until done, or see findings, critical-path, compare, heatmap, endpoints and split".to_owned(),
+            )),
+        }
     }
 
     fn filters(&self) -> Vec<Filter> {
@@ -466,7 +488,7 @@ impl AnalysisOptions {
             by: self.by.chosen(),
             over_all: self.over_all,
             incomplete: self.incomplete,
-            until: Until::Answer,
+            until: self.until(),
             group: 0,
         }
     }

@@ -35,6 +35,7 @@ pub struct Args {
 /// # Errors
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
+    args.settings.needs_answers()?;
     let two_sets = args.sets.are_two("diagnosis")?;
     let mut selection = args.settings.selection();
     if let Some(key) = &args.tag {

@@ -30,6 +30,7 @@ pub struct Args {
 /// # Errors
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
+    args.common.needs_answers()?;
     let mut pool = args.common.load()?;
     let selection = args.places.of(args.common.selection());
     let report = pool.run(queries::Errors { selection })?;

@@ -80,6 +80,7 @@ pub struct Args {
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let common = &args.common;
+    common.needs_answers()?;
     let (mut selection, settings) = (common.selection(), settings(args));
     let (mut pool, baseline) = if args.baseline.is_empty() {
         (common.settings.load_groups_or_summaries(&[&common.files])?, None)

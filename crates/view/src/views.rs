@@ -82,6 +82,20 @@ impl View {
         )
     }
 
+    /// Returns whether it can show requests until everything is done that they lead to; others show them until their answer.
+    pub fn follows_messages(self) -> bool {
+        matches!(
+            self,
+            View::Findings
+                | View::Flame
+                | View::Compare
+                | View::Heatmap
+                | View::Endpoints
+                | View::Requests
+                | View::Split
+        )
+    }
+
     /// Returns the view of a key, be it a former one; `None` for other text.
     pub fn from_key(key: &str) -> Option<View> {
         let key = current_value("view", key);

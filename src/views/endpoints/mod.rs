@@ -17,7 +17,7 @@ use pathlight_engine::flame::HistogramsReport;
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{FASTER_PERCENT, SavingsReport};
 use pathlight_engine::queries;
-use pathlight_engine::requests::{RootEndpoint, Selection};
+use pathlight_engine::requests::{RootEndpoint, Selection, Until};
 use pathlight_view::address::Address;
 use pathlight_view::draw::plot::{ChartError, ChartSize};
 use pathlight_view::draw::{Theme, multiples};
@@ -117,8 +117,9 @@ impl EndpointsView {
 
 /// Returns what faster endpoints would save, where it is known.
 fn savings(page: Page) -> Option<Rc<SavingsReport>> {
-    // Of services there are none: flows are those of endpoints.
-    page.queries().savings.fresh().filter(|_| !page.address().by_service)
+    // Of services there are none: flows are those of endpoints, and end with the answer.
+    let address = page.address();
+    page.queries().savings.fresh().filter(|_| !address.by_service && address.until == Until::Answer)
 }
 
 fn size_formats(chart: Chart) -> Vec<export::Format> {
@@ -171,7 +172,8 @@ impl PageView for EndpointsView {
         if !page.is_summary() && is_rest_there {
             queries.queues.want(page, queries::Queues { selection: selection.clone() });
         }
-        if !address.by_service && !page.is_summary() && is_rest_there {
+        let is_answer = selection.until == Until::Answer;
+        if !address.by_service && is_answer && !page.is_summary() && is_rest_there {
             queries.savings.want(page, queries::Savings { selection, settings: FlowSettings::default() });
         }
     }

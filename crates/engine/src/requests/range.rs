@@ -1,5 +1,6 @@
 //! Percentile ranges of latency: what they are, which ranks they hold, and what lies inside one.
 
+use super::Until;
 use pathlight_base::statistics::{LogHistogram, Percentiles};
 use pathlight_trace::Coverage;
 use serde::{Deserialize, Serialize};
@@ -128,6 +129,8 @@ pub struct RangeFacts {
     pub types: u64,
     /// Coverage of their traces by the requests of the selection; nothing is known of summaries.
     pub coverage: Coverage,
+    /// When the requests end.
+    pub until: Until,
     /// Requests of the selection that lead to more than was followed, if they end when everything is done.
     pub cut: u64,
 }

@@ -9,7 +9,7 @@ use super::workers::Workers;
 use crate::EngineError;
 use crate::flame::unpack_sorted;
 use crate::requests::{
-    Cut, Ends, PercentileRange, RangeFacts, RangeMark, RequestKey, RequestType, Selection,
+    Cut, Ends, PercentileRange, RangeFacts, RangeMark, RequestKey, RequestType, Selection, Until,
 };
 use futures_util::future::try_join;
 use pathlight_base::encoding;
@@ -32,7 +32,8 @@ struct Latencies {
     is_by_type: bool,
     /// How the requests cover their traces.
     coverage: Coverage,
-    /// Requests that lead to more than was followed.
+    /// When the requests end, and how many lead to more than was followed.
+    until: Until,
     cut: u64,
 }
 
@@ -91,6 +92,7 @@ impl Latencies {
             marks: PercentileRange::PRESETS.map(|preset| self.mark(preset, &all)).to_vec(),
             types: self.types.len() as u64,
             coverage: self.coverage,
+            until: self.until,
             cut: self.cut,
         }
     }
@@ -167,7 +169,7 @@ impl Workers {
             types.insert(RequestType::default(), sorted);
             is_by_type = false;
         }
-        let latencies = Latencies { types, is_by_type, coverage, cut };
+        let latencies = Latencies { types, is_by_type, coverage, until: selection.until, cut };
         let cut = if range.is_all() { Cut::default() } else { self.keys(&all, range, &latencies).await? };
         Ok((cut, latencies.facts(range)))
     }

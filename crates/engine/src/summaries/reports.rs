@@ -13,7 +13,7 @@ use crate::flame::{
 };
 use crate::flow::{FlowParent, FlowReport, NoFlow};
 use crate::ids::{NodeId, ReportEndpoint};
-use crate::requests::{PercentileRange, RangeFacts, RangeMark, RequestRef};
+use crate::requests::{PercentileRange, RangeFacts, RangeMark, RequestRef, Until};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Distribution, LogHistogram, Percentiles};
 use pathlight_trace::{Coverage, Endpoint, NO_ROW};
@@ -127,6 +127,7 @@ fn facts_of(choice: &Choice, trees: &[Tree]) -> RangeFacts {
         marks: PercentileRange::PRESETS.iter().map(mark).collect(),
         types: if choice.over_all { 1 } else { trees.len().max(1) as u64 },
         coverage: Coverage::default(),
+        until: Until::Answer,
         cut: 0,
     }
 }

@@ -466,11 +466,6 @@ impl Address {
         Selection { by_service: self.by_service, ..selection }
     }
 
-    /// Returns a selection of the same requests for views that can follow them until everything is done.
-    pub fn followed(&self, selection: Selection) -> Selection {
-        Selection { until: self.until, ..selection }
-    }
-
     /// Adds a request to those that are to be kept, as its set and root span (`B.1a2b`) and its trace say.
     fn take_only(&mut self, request: &str, trace_id: String) {
         let Some((set, root)) = request.split_once('.') else { return };
@@ -543,7 +538,7 @@ impl Address {
             by: self.grouping().clone(),
             over_all: self.over_all,
             incomplete: self.incomplete,
-            until: Until::Answer,
+            until: if self.view.follows_messages() { self.until } else { Until::Answer },
             group: self.group(),
         }
     }

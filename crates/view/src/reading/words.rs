@@ -3,6 +3,7 @@
 use pathlight_base::format::{self, agreeing, count, counted, duration, duration_us, share_of};
 use pathlight_engine::queries::OverviewReport;
 use pathlight_engine::queues::LinkCounts;
+use pathlight_engine::requests::{RangeFacts, Until};
 use pathlight_trace::{Coverage, NameCount, Quality, ReadingCounts, ReadingFinding, ReadingRule};
 use std::borrow::Cow;
 
@@ -48,11 +49,28 @@ pub fn scope(coverage: &Coverage, requests: u64) -> String {
     out
 }
 
-/// Returns the line above a text about requests: how many there are, and their [scope]; empty where that is not known.
-pub fn scope_line(coverage: &Coverage, requests: u64) -> String {
-    match scope(coverage, requests) {
+/// Returns the [scope] of the requests of a selection, and that they do not end with their answer if that is so.
+pub fn scope_of(facts: &RangeFacts) -> String {
+    let mut out = scope(&facts.coverage, facts.all_requests);
+    if facts.until == Until::Done && !out.is_empty() {
+        out += "; until everything is done that they lead to";
+        if facts.cut > 0 {
+            let lead = agreeing(facts.cut, "leads", "lead");
+            out += &format!(
+                ", of which {} {lead} to more than is followed (100 traces, 100,000 spans, 1,000 traces connected)",
+                count(facts.cut)
+            );
+        }
+    }
+    out
+}
+
+/// Returns the line above a text about requests: how many there are, and their [scope](scope_of); empty where that is not
+/// known.
+pub fn scope_line(facts: &RangeFacts) -> String {
+    match scope_of(facts) {
         scope if scope.is_empty() => scope,
-        scope => format!("{} {scope}.\n", counted(requests, "request")),
+        scope => format!("{} {scope}.\n", counted(facts.all_requests, "request")),
     }
 }
 
