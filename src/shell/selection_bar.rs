@@ -365,8 +365,9 @@ impl PagePart for SelectionBar {
             if facts.requests == 0 {
                 figures.truncate(1);
             }
-            let scope = reading::words::scope_of(facts);
+            let mut scope = reading::words::scope_of(facts);
             if !scope.is_empty() {
+                scope += reading::words::not_followed(&page.address());
                 figures.push(span("scope muted", &scope).test("range-scope"));
             }
             self.figures.fill(&figures);

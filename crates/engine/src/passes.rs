@@ -9,6 +9,7 @@ use crate::endpoints::query::EndpointsPass;
 use crate::errors::query::ErrorsPass;
 use crate::findings::query::FindingsPass;
 use crate::findings::tags_query::{PairsPass, TagsPass, TypeLatenciesPass};
+use crate::findings::work_after::TypeTimesPass;
 use crate::flame::histograms_query::HistogramsPass;
 use crate::flame::query::{ContextsPass, ExemplarsPass};
 use crate::heatmap::query::{
@@ -97,6 +98,7 @@ list!(REQUEST_PASSES: StartRequestPass, read_request_pass, RequestPassNumber, [
     TiedColumnsPass,
     TracesPass,
     TypeLatenciesPass,
+    TypeTimesPass,
     VectorsPass,
 ]);
 

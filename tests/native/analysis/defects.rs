@@ -10,7 +10,7 @@ use pathlight::engine::flow::SavedAt;
 use pathlight::engine::flow::paper::FlowSettings;
 use pathlight::engine::queries;
 use pathlight::engine::queues::QueueEdge;
-use pathlight::engine::requests::Selection;
+use pathlight::engine::requests::{Selection, Until};
 use pathlight::engine::run::native::NativePool;
 use pathlight::generate::{Defects, GenerateOptions, Generator};
 use pathlight::trace::calls::{callee, process_of};
@@ -461,5 +461,68 @@ fn messages_of_generated_traces_wait_as_long_as_they_were_made_to() {
         }
         assert_eq!(report.lost_senders, lost);
         assert!(lost > 0);
+    }
+}
+
+/// Returns by trace id when the request of its root was answered and when all was done that it leads to, in microseconds from
+/// its start; with the operation of what is done last, how long its message waits, and how long it takes.
+fn done_at(options: &GenerateOptions) -> BTreeMap<u64, (u64, u64, &'static str, u64, u64)> {
+    let generator = Generator::new(options).unwrap();
+    let traces: Vec<_> = (0..options.traces).map(|index| generator.trace(index)).collect();
+    let received =
+        traces.iter().flat_map(|trace| &trace.spans).filter(|span| span.kind == SpanKind::Consumer);
+    let of_trace = |trace: &pathlight::generate::GeneratedTrace| {
+        let root = &trace.spans[0];
+        let answered_us = root.start_us + root.duration_us;
+        let mut last = (answered_us, root.operation, 0, root.duration_us);
+        for handle in received.clone() {
+            let sent = trace.spans.iter().find(|span| {
+                let parent = handle.parent.as_ref().map(|parent| parent.span_id);
+                parent == Some(span.span_id) || handle.links.contains(&(trace.trace_id, span.span_id))
+            });
+            let Some(sent) = sent.filter(|sent| sent.operation.ends_with(" publish")) else { continue };
+            let done_us = handle.start_us + handle.duration_us;
+            let wait_us = handle.start_us.saturating_sub(sent.start_us + sent.duration_us);
+            if done_us > last.0 {
+                last = (done_us, handle.operation, wait_us, handle.duration_us);
+            }
+        }
+        let (done_us, operation, wait_us, own_us) = last;
+        (trace.trace_id, (answered_us - root.start_us, done_us - root.start_us, operation, wait_us, own_us))
+    };
+    traces.iter().map(of_trace).collect()
+}
+
+#[test]
+fn requests_of_generated_traces_are_done_when_they_were_made_to_be() {
+    let defects = Defects { messages: true, ..Defects::default() };
+    for seed in 1..=20 {
+        let options = GenerateOptions { traces: 60, spans: 20, seed, defects, ..GenerateOptions::default() };
+        let mut pool = NativePool::of(vec![generated(&options)]).unwrap();
+        let selection = Selection { until: Until::Done, ..Selection::default() };
+        let report = pool.run(queries::PerRequest { selection }).unwrap();
+        assert_eq!(report.facts.cut, 0);
+        let by_root: BTreeMap<(&str, &str), _> =
+            report.requests.iter().map(|path| ((&*path.trace_id, &*path.nodes[0].operation), path)).collect();
+        let mut later = 0;
+        for (trace, (answer_us, done_us, operation, wait_us, own_us)) in done_at(&options) {
+            let id = format!("{trace:032x}");
+            let of_trace =
+                by_root.range((&*id, "")..).filter(|(key, _)| key.0 == id && key.1 != "orders handle");
+            let (_, path) = of_trace.into_iter().next().unwrap();
+            assert_eq!(path.latency_us, done_us, "seed {seed}: {id}");
+            if done_us == answer_us {
+                continue;
+            }
+            later += 1;
+            let last = path.segments.last().unwrap();
+            assert_eq!(last.end_us - last.start_us, own_us, "seed {seed}: {id}");
+            assert!(path.nodes.iter().any(|node| node.operation == operation && node.exclusive_us == own_us));
+            let queued: u64 = (path.segments.iter().filter(|segment| segment.queue.is_some()))
+                .map(|segment| segment.end_us - segment.start_us)
+                .sum();
+            assert_eq!(queued, wait_us, "seed {seed}: {id}");
+        }
+        assert!(later > 40, "seed {seed}: {later}");
     }
 }

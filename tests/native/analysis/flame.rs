@@ -5,7 +5,9 @@ use crate::common::random::any_reading;
 use crate::common::{Span, set_of, span, stage};
 use pathlight::engine::flame::PathFinder;
 use pathlight::engine::queries;
-use pathlight::engine::requests::{Filter, GroupBy, PercentileRange, RangeReport, RootEndpoint, Selection};
+use pathlight::engine::requests::{
+    Filter, GroupBy, PercentileRange, RangeReport, RootEndpoint, Selection, Until,
+};
 use pathlight::engine::run::native::NativePool;
 use pathlight::trace::{
     Endpoint, EndpointId, Flags, NO_ROW, Overlap, PathSettings, Quality, RequestRoots, Role, SpanKind,
@@ -325,6 +327,7 @@ fn cases(settings: PathSettings) -> Vec<Case> {
     let PathSettings { overlap, reading, .. } = settings;
     let endpoint = |name: &str| RootEndpoint::Endpoint(Endpoint::new(name, name));
     let selection = |root, filters| Selection { root, filters, overlap, reading, ..Selection::default() };
+    let until_done = |selection| Selection { until: Until::Done, ..selection };
     let slow = PercentileRange::open(30_000, 90_000);
     let contains = Filter::Contains(Endpoint::new("b", "b"));
     vec![
@@ -332,6 +335,10 @@ fn cases(settings: PathSettings) -> Vec<Case> {
         case(queries::CriticalPath { selection: selection(endpoint("a"), vec![]).with_range(slow) }),
         case(queries::CriticalPath { selection: selection(endpoint("c"), vec![contains, Filter::HasError]) }),
         case(queries::PerRequest { selection: selection(endpoint("b"), vec![]) }),
+        case(queries::CriticalPath { selection: until_done(selection(RootEndpoint::TraceRoots, vec![])) }),
+        case(queries::PerRequest {
+            selection: until_done(selection(endpoint("b"), vec![]).with_range(slow)),
+        }),
         case(queries::Range { selection: selection(endpoint("a"), vec![]).with_range(slow) }),
         case(queries::Requests { selection: selection(endpoint("a"), vec![]).with_range(slow), limit: 2 }),
     ]

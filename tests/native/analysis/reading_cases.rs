@@ -4,7 +4,7 @@ use crate::common::load;
 use pathlight::engine::diagnosis::DiagnosisSettings;
 use pathlight::engine::findings::{FindingKind, FindingPlace, FindingsReport};
 use pathlight::engine::queries::{self, OverviewReport};
-use pathlight::engine::requests::{GroupBy, RootEndpoint, Selection};
+use pathlight::engine::requests::{GroupBy, RootEndpoint, Selection, Until};
 use pathlight::engine::run::native::NativePool;
 use pathlight::trace::{Endpoint, PathSettings, Reading, ReadingFinding, TraceSet};
 use pathlight::view::address::Address;
@@ -268,4 +268,75 @@ fn a_batch_in_another_trace_belongs_to_its_senders() {
     assert_eq!((report.traces, report.links.resolved, report.links.unresolved), (21, 20, 0));
     let note = reading::words::links(report.links);
     assert_eq!((note.count, note.meaning.as_str()), (20, "All of them lead to spans that are loaded."));
+}
+
+fn until_done(selection: Selection) -> Selection {
+    Selection { until: Until::Done, ..selection }
+}
+
+/// Returns the mean times on the path until everything is done, as [`path`] does, of queues by their receiver.
+fn path_until_done(pool: &mut NativePool, selection: Selection) -> BTreeMap<String, f64> {
+    let times = path(pool, until_done(selection)).into_iter();
+    let name = |name: String| match name.split_once(" -> ") {
+        Some((_, receiver)) => format!("queue to {}", receiver.split(" (").next().unwrap_or("")),
+        None => name,
+    };
+    times.map(|(of, ms)| (name(of), ms)).collect()
+}
+
+#[test]
+fn work_goes_on_after_the_answer() {
+    let mut orders = pool("04-root-shorter-than-trace.json.gz");
+    assert_eq!(latency(&mut orders, Selection::default()), (30, 32.3, 32.5));
+    assert_eq!(latency(&mut orders, until_done(Selection::default())).1, 1146.8);
+    let expected = [
+        ("POST /orders", 27.3),
+        ("orders publish", 4.0),
+        ("queue to orders process", 215.5),
+        ("orders process", 60.0),
+        ("INSERT ledger", 840.0),
+    ];
+    assert_eq!(path_until_done(&mut orders, Selection::default()), milliseconds(&expected));
+    let report = findings(&mut orders, Selection::default());
+    let late = queries::LateFindingsQuery::of(Selection::default(), None, &report);
+    let report = report.with(&orders.run(late).unwrap());
+    let after = report.findings.iter().find(|of| of.kind() == FindingKind::WorkAfter).unwrap();
+    let words = finding_words::sentence(after).to_text();
+    assert!(words.contains("comes after 32.3"), "{words}");
+    assert!(words.contains("work goes on for 1.11"), "{words}");
+    assert!(words.contains("840") && words.contains("INSERT ledger"), "{words}");
+    let mut address = Address::parse("range=P95-99");
+    finding_links::show(after, &mut address);
+    assert_eq!((address.view, address.selection().until), (View::Flame, Until::Done));
+    assert_eq!(latency(&mut orders, address.selection()).0, 30);
+}
+
+#[test]
+fn requests_are_done_with_what_received_their_messages() {
+    let mut batch = pool("26-batch-links.json");
+    let expected = [("publish", 1.9), ("queue to poll batch", 45.7), ("poll batch", 900.0)];
+    assert_eq!(latency(&mut batch, until_done(Selection::default())), (21, 950.0, 950.0));
+    assert_eq!(path_until_done(&mut batch, Selection::default()), milliseconds(&expected));
+    let mut driver = pool("32-consumer-below-internal.json.gz");
+    assert_eq!(latency(&mut driver, until_done(Selection::default())), (40, 507.0, 507.0));
+    let expected = [
+        ("POST /call", 5.0),
+        ("Send IncomingCall", 2.0),
+        ("queue to IncomingCall", 0.3),
+        ("IncomingCall", 59.7),
+        ("load customer", 440.0),
+    ];
+    assert_eq!(path_until_done(&mut driver, Selection::default()), milliseconds(&expected));
+    // All that these lead to is done before they answer.
+    for file in ["33-two-messages.json.gz", "33b-cascade.json.gz"] {
+        let mut pool = pool(file);
+        let answer = latency(&mut pool, Selection::default());
+        assert_eq!(latency(&mut pool, until_done(Selection::default())), answer);
+    }
+    // The first message sends another, which ends later.
+    let mut cascade = pool("33b-cascade.json.gz");
+    let first = at("callhandler", "m0");
+    assert_eq!(latency(&mut cascade, until_done(first.clone())), (30, 898.3, 898.3));
+    let expected = [("m0", 298.3), ("Send m2", 1.0), ("queue to m2", 0.5), ("m2", 18.5), ("UPDATE", 580.0)];
+    assert_eq!(path_until_done(&mut cascade, first), milliseconds(&expected));
 }

@@ -56,6 +56,8 @@ pub enum FindingFacts {
     NotInstrumented(NotInstrumentedFacts),
     /// See [`FindingKind::OutsideRequests`](super::FindingKind::OutsideRequests); its place is the endpoint at which most of it begins.
     OutsideRequests(OutsideRequestsFacts),
+    /// See [`FindingKind::WorkAfter`](super::FindingKind::WorkAfter); its place is the request type.
+    WorkAfter(WorkAfterFacts),
     /// See [`FindingKind::OneAfterTheOther`](super::FindingKind::OneAfterTheOther).
     OneAfterTheOther(OneAfterTheOtherFacts),
     /// See [`FindingKind::Timeout`](super::FindingKind::Timeout).
@@ -176,6 +178,17 @@ pub struct OutsideRequestsFacts {
     pub tops: u64,
     /// Mean duration of these.
     pub mean_us: f64,
+}
+
+/// The facts of [`FindingKind::WorkAfter`](super::FindingKind::WorkAfter). Times are microseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkAfterFacts {
+    /// Mean latency until the answer.
+    pub answer_us: f64,
+    /// Mean latency until everything is done.
+    pub done_us: f64,
+    /// The endpoint that takes most of the time in between, how much per request, and whether it is a queue.
+    pub largest: Option<(Endpoint, f64, bool)>,
 }
 
 /// The facts of [`FindingKind::OneAfterTheOther`](super::FindingKind::OneAfterTheOther). Times are microseconds.

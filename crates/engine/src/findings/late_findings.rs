@@ -82,6 +82,8 @@ pub struct LateFindings {
     pub savings: Vec<Saved>,
     /// Requests unlike those of the baseline.
     pub abnormal: Option<Finding>,
+    /// Request types of which much is done after the answer.
+    pub after: Vec<Finding>,
     /// By caller how far its flow is off on held-out requests.
     pub model_errors: Vec<(Endpoint, f64)>,
     /// What changed in a request type.
@@ -247,6 +249,7 @@ impl FindingsReport {
             }
         }
         report.findings.extend(late.abnormal.clone());
+        report.findings.extend(late.after.iter().cloned());
         sort_findings(&mut report.findings);
         report.left_out += report.findings.len().saturating_sub(MOST) as u64;
         report.findings.truncate(MOST);

@@ -5,6 +5,7 @@ use crate::anomalies::AnomalySettings;
 use crate::anomalies::query::Anomalies;
 use crate::errors::query::Errors;
 use crate::findings::tags_query::{PairsPass, Tags};
+use crate::findings::work_after::work_after;
 use crate::findings::{
     FindingTag, FindingsReport, FollowUpTail, FollowUps, LateFindings, LateSubject, LateTail, PairsPart,
 };
@@ -128,6 +129,9 @@ impl Query for LateFindingsQuery {
         for (root, tag) in root_tags {
             let tags = Tags { selection: of_type(&root).at_any_latency() };
             late.take_pair(root, tag, &tags.run(workers.clone()).await?);
+        }
+        if ends_with_answer {
+            late.after = work_after(&workers, &selection).await?;
         }
         if let Some(train) = baseline {
             let anomalies = Anomalies { train, test: selection, settings: AnomalySettings::default() };

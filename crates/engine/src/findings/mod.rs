@@ -26,12 +26,13 @@ mod structure;
 mod tag_rows;
 mod tags;
 pub(crate) mod tags_query;
+pub(crate) mod work_after;
 
 pub use facts::{
     AbnormalFacts, BesideCall, Burst, BurstsFacts, ChangedThen, CostFacts, CostInTail, ErrorsFacts,
     FindingFacts, Gap, GrowsWith, Halved, NotInstrumentedFacts, OneAfterTheOtherFacts, OutsideRequestsFacts,
     QueueFacts, ReadWithCareFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TimeoutFacts,
-    WhoFacts,
+    WhoFacts, WorkAfterFacts,
 };
 pub use late_findings::{LateFindings, LateSubject, LateTail, Saved};
 pub use outside::{Outside, OutsidePart, Tops};

@@ -35,6 +35,8 @@ impl Tops {
 /// Looks at what lies outside requests, trace by trace.
 #[derive(Default)]
 pub struct Outside {
+    /// Whether what is asynchronous below requests is part of them.
+    is_until_done: bool,
     requests: Vec<u32>,
     missing: Vec<SpanId>,
     /// By span of the trace at hand: the span at which what it is part of begins, [`NO_ROW`] inside requests.
@@ -56,10 +58,18 @@ pub struct OutsidePart {
 }
 
 impl Outside {
+    /// Returns what looks at traces whose requests end with their answer, or when everything is done.
+    pub fn new(is_until_done: bool) -> Outside {
+        Outside { is_until_done, ..Outside::default() }
+    }
+
     /// Takes note of a trace.
     pub fn look(&mut self, set: &TraceSet, tree: &Tree) {
         tree.requests(set, &mut self.requests);
-        let coverage = Coverage::of(set, tree, &self.requests);
+        let coverage = match self.is_until_done {
+            false => Coverage::of(set, tree, &self.requests),
+            true => Coverage::until_done(set, tree, &self.requests),
+        };
         self.coverage.merge(&coverage);
         if coverage.async_spans == 0 && coverage.unattached_spans == 0 {
             return;

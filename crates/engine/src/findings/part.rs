@@ -220,7 +220,12 @@ pub struct FindingsObserver {
 
 impl FindingsObserver {
     /// Returns an observer of requests of this set, which are of these types, divided by these cuts.
-    pub fn new(set: &TraceSet, types: Arc<RequestTypes>, cuts: &[TypeCut]) -> FindingsObserver {
+    pub fn new(
+        set: &TraceSet,
+        types: Arc<RequestTypes>,
+        cuts: &[TypeCut],
+        is_until_done: bool,
+    ) -> FindingsObserver {
         let endpoints = set.endpoints().len();
         let numbers: BTreeMap<_, u32> = cuts.iter().map(|cut| &cut.name).zip(0..).collect();
         let cut_of = types.names().iter().map(|name| numbers.get(name).copied().unwrap_or(NO_ROW)).collect();
@@ -241,7 +246,7 @@ impl FindingsObserver {
             waits: FxHashMap::default(),
             number: 0,
             last_trace: None,
-            outside: Outside::default(),
+            outside: Outside::new(is_until_done),
             part: FindingsPart::default(),
         }
     }

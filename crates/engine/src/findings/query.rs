@@ -84,7 +84,7 @@ impl RequestPass for FindingsPass {
     const IS_BY_TYPE: bool = true;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        let observer = FindingsObserver::new(over.set, over.types.clone(), &self.cuts);
+        let observer = FindingsObserver::new(over.set, over.types.clone(), &self.cuts, over.apart.is_some());
         over.walk(observer)
     }
 }

@@ -171,6 +171,7 @@ pub(super) fn sort_findings(findings: &mut [Finding]) {
         }
         FindingKind::Queue
         | FindingKind::NotInstrumented
+        | FindingKind::WorkAfter
         | FindingKind::OutsideRequests
         | FindingKind::Bursts
         | FindingKind::Abnormal => 2,

@@ -49,6 +49,8 @@ pub enum FindingKind {
     Bursts,
     /// Most of that part is time in which nothing is recorded.
     NotInstrumented,
+    /// Work goes on for long after requests have answered.
+    WorkAfter,
     /// Much of what was recorded is work that no request waits for.
     OutsideRequests,
     /// The data itself is incomplete.
@@ -141,6 +143,7 @@ impl Finding {
             FindingFacts::Abnormal(_) => FindingKind::Abnormal,
             FindingFacts::NotInstrumented(_) => FindingKind::NotInstrumented,
             FindingFacts::OutsideRequests(_) => FindingKind::OutsideRequests,
+            FindingFacts::WorkAfter(_) => FindingKind::WorkAfter,
             FindingFacts::OneAfterTheOther(_) => FindingKind::OneAfterTheOther,
             FindingFacts::Timeout(_) => FindingKind::Timeout,
             FindingFacts::Retries(_) => FindingKind::Retries,

@@ -378,6 +378,7 @@ impl Recorder {
     }
 
     /// Adds what a path has of a context, measured at a row of it.
+    #[inline]
     fn add(&mut self, context: u32, row: u32, exclusive_us: u64, inclusive_us: u64) -> &mut ContextEntry {
         if self.slots.len() <= context as usize {
             self.slots.resize(self.table.contexts.len(), Slot::default());

@@ -54,20 +54,32 @@ pub(super) fn connections(set: &TraceSet) -> Vec<(Key, Key)> {
 pub(crate) struct ConnectionsPass;
 
 impl SetPass for ConnectionsPass {
-    type Part = Vec<(Key, Key)>;
+    type Part = (bool, Vec<(Key, Key)>);
 
     fn start(self, _: OverSet) -> Box<dyn RunningSetPass> {
-        at_once(move |set| encoding::write(&connections(set)))
+        at_once(move |set| encoding::write(&(set.links().next().is_some(), connections(set))))
     }
 }
 
-/// Returns hashes, ascending, of the traces of all components of more than a thousand, of the pairs of all workers.
-pub(super) fn apart(pairs: Vec<Vec<(Key, Key)>>) -> Vec<u64> {
-    let components = components(pairs.into_iter().flatten());
-    let large = components.iter().filter(|keys| keys.len() > MOST_TRACES);
-    let mut hashes: Vec<u64> = large.flatten().map(hash).collect();
-    hashes.sort_unstable();
-    hashes
+/// Facts about the links of all that is loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Connections {
+    /// Whether there are links.
+    pub has_links: bool,
+    /// Hashes, ascending, of the traces that links connect with so many others that no worker holds all of these.
+    pub apart: Vec<u64>,
+}
+
+impl Connections {
+    /// Returns what all workers have found.
+    pub fn of(parts: Vec<(bool, Vec<(Key, Key)>)>) -> Connections {
+        let has_links = parts.iter().any(|part| part.0);
+        let components = components(parts.into_iter().flat_map(|part| part.1));
+        let large = components.iter().filter(|keys| keys.len() > MOST_TRACES);
+        let mut apart: Vec<u64> = large.flatten().map(hash).collect();
+        apart.sort_unstable();
+        Connections { has_links, apart }
+    }
 }
 
 /// Returns the traces of a set whose hashes are among these, ascending.

@@ -1,5 +1,6 @@
 //! The cuts that are known, and what else plans over the same data share.
 
+use super::apart::Connections;
 use crate::requests::{Cut, RangeFacts, Selection, TypeFacts};
 use crate::summaries::joined::Joined;
 use crate::verdict::Subject;
@@ -26,8 +27,8 @@ pub struct Cuts {
     list: Arc<Mutex<Vec<(Selection, State)>>>,
     /// What decides over the names of places, once it is known.
     places: Arc<OnceLock<PlaceFacts>>,
-    /// The traces that links connect with too many others, once they are known.
-    apart: Arc<OnceLock<Vec<u64>>>,
+    /// Facts about links, once they are known.
+    connections: Arc<OnceLock<Connections>>,
     /// What decides over request types, by reading, since names of calls are part of it.
     types: Arc<Mutex<TypesKnown>>,
     /// How long subjects usually take, by the requests that say so.
@@ -75,14 +76,14 @@ impl Cuts {
         self.places.get_or_init(|| facts)
     }
 
-    /// Returns the hashes of the traces that links connect with too many others, if a plan has found them.
-    pub(crate) fn apart(&self) -> Option<&[u64]> {
-        self.apart.get().map(Vec::as_slice)
+    /// Returns facts about links, if a plan has found them.
+    pub(crate) fn connections(&self) -> Option<&Connections> {
+        self.connections.get()
     }
 
-    /// Keeps the hashes of these traces; of several plans that have found them, all have found the same.
-    pub(crate) fn keep_apart(&self, apart: Vec<u64>) -> &[u64] {
-        self.apart.get_or_init(|| apart)
+    /// Keeps facts about links; of several plans that have found them, all have found the same.
+    pub(crate) fn keep_connections(&self, connections: Connections) -> &Connections {
+        self.connections.get_or_init(|| connections)
     }
 
     /// Creates cuts of which nothing is known yet, of data among which are summaries or not.

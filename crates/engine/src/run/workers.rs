@@ -1,7 +1,7 @@
 //! All workers, as the plan of a query sees them: it has them run a pass and waits for the partials.
 
 use super::Cuts;
-use super::apart::{ConnectionsPass, apart};
+use super::apart::{Connections, ConnectionsPass};
 use super::partials::{frame, parts};
 use super::pass::{NamedPass, Pass};
 use super::set_pass::{PackedSetPass, SetPass};
@@ -184,7 +184,7 @@ impl Workers {
         };
         let apart = match pass.until() {
             Until::Answer => Vec::new(),
-            Until::Done => self.apart().await?.to_vec(),
+            Until::Done => self.connections().await?.apart.clone(),
         };
         self.run_named(NamedPass { names, types, incomplete, apart, pass }).await
     }
@@ -226,13 +226,13 @@ impl Workers {
         Ok(self.cuts.keep_places(facts))
     }
 
-    /// Returns the hashes of the traces that links connect with so many others that no worker holds all of these.
-    async fn apart(&self) -> Result<&[u64], EngineError> {
-        if let Some(known) = self.cuts.apart() {
+    /// Returns facts about the links of all workers.
+    pub(crate) async fn connections(&self) -> Result<&Connections, EngineError> {
+        if let Some(known) = self.cuts.connections() {
             return Ok(known);
         }
         let parts = Box::pin(self.partials(ConnectionsPass)).await?;
-        Ok(self.cuts.keep_apart(apart(parts)))
+        Ok(self.cuts.keep_connections(Connections::of(parts)))
     }
 
     /// Returns what the partials of a pass hold.

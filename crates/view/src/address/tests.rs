@@ -59,6 +59,22 @@ fn hit_requests_are_those_of_b_by_what_is_usual_in_a() {
 }
 
 #[test]
+fn the_end_of_requests_is_that_of_views_that_can_follow_them() {
+    let mut address = Address::parse("until=done&view=flame");
+    assert_eq!((address.until, address.selection().until), (Until::Done, Until::Done));
+    assert_eq!(Address::parse(&address.to_fragment()), address);
+    assert!(address.is_step_from(&Address { until: Until::Answer, ..address.clone() }));
+    address.compare_sets();
+    assert!(ComparedSide::BOTH.iter().all(|side| address.side(*side).until == Until::Done));
+    for view in [View::Flow, View::Diagnosis, View::Errors, View::Anomalies, View::Trace] {
+        address.view = view;
+        assert_eq!(address.selection().until, Until::Answer, "{view:?}");
+    }
+    assert_eq!(Address::parse("until=never").until, Until::Answer);
+    assert_eq!(Address::default().to_fragment(), "v=1");
+}
+
+#[test]
 fn services_as_places_are_part_of_the_address() {
     let address = Address::parse("places=service");
     assert!(address.by_service && !address.selection().by_service);

@@ -9,7 +9,7 @@ use pathlight_engine::diagnosis::{DiagnosisReport, GroupSubspan, PlacesReport, S
 use pathlight_engine::findings::{
     AbnormalFacts, CostFacts, FindingFacts, FindingPlace, FindingsReport, Gap, NotInstrumentedFacts,
     OneAfterTheOtherFacts, QueueFacts, ReadWithCareFacts, SinceWhenFacts, SlowTailFacts, TagsReport,
-    WhoFacts,
+    WhoFacts, WorkAfterFacts,
 };
 use pathlight_engine::heatmap::ColumnOrder;
 use pathlight_engine::queues::QueueExample;
@@ -160,6 +160,9 @@ fn walk(report: &mut FindingsReport, see: &mut dyn FnMut(Named<'_>)) {
             }
             FindingFacts::Queue(QueueFacts { sender, receiver, .. }) => {
                 [sender, receiver].into_iter().for_each(|of| see(Named::Endpoint(of)));
+            }
+            FindingFacts::WorkAfter(WorkAfterFacts { largest, .. }) => {
+                largest.iter_mut().for_each(|(endpoint, ..)| see(Named::Endpoint(endpoint)));
             }
             FindingFacts::Bursts(_)
             | FindingFacts::WorthMakingFaster(_)

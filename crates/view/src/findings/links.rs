@@ -14,7 +14,7 @@ use pathlight_engine::findings::{
 };
 use pathlight_engine::flow::{Changes, SubjectChange, SubjectTime};
 use pathlight_engine::requests::search::quoted;
-use pathlight_engine::requests::{Filter, PercentileRange, RequestType};
+use pathlight_engine::requests::{Filter, PercentileRange, RequestType, Until};
 use pathlight_engine::split::SplitOf;
 use pathlight_engine::verdict::ServicePart;
 use pathlight_engine::verdict::one_set::PartCost;
@@ -32,6 +32,7 @@ pub fn show_words(finding: &Finding) -> &'static str {
         FindingKind::WorthMakingFaster => "Show what endpoints would save",
         FindingKind::Abnormal => "Show these requests",
         FindingKind::ReadWithCare => "Show requests",
+        FindingKind::WorkAfter => "Show until done",
         FindingKind::OutsideRequests => "Look at these requests",
         FindingKind::Queue => "Show queues",
         _ => "Show in flame graph",
@@ -157,6 +158,15 @@ pub fn show(finding: &Finding, address: &mut Address) {
             address.view = View::Flame;
         }
         FindingFacts::Queue(_) => queues::show(address),
+        FindingFacts::WorkAfter(_) => {
+            if let FindingPlace::RequestType(kind) = &finding.place {
+                address.look_at_type(kind);
+            }
+            (address.range, address.over_all) = (PercentileRange::ALL, false);
+            address.focus.clear();
+            address.until = Until::Done;
+            address.view = View::Flame;
+        }
         FindingFacts::WorthMakingFaster(_) => search(address, View::Endpoints),
         FindingFacts::Abnormal(_) => {
             address.compare_sets();

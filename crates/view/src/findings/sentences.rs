@@ -11,6 +11,7 @@ use pathlight_engine::findings::{
     AbnormalFacts, BesideCall, BurstsFacts, CostFacts, CostInTail, ErrorsFacts, Finding, FindingFacts,
     FindingPlace, Gap, Halved, NotInstrumentedFacts, OneAfterTheOtherFacts, OutsideRequestsFacts, QueueFacts,
     ReadWithCareFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TimeoutFacts, WhoFacts,
+    WorkAfterFacts,
 };
 use pathlight_engine::flow::MendedLatency;
 use pathlight_engine::verdict::one_set::ServiceCost;
@@ -45,6 +46,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
         FindingFacts::WorthMakingFaster(halved) => worth_making_faster(out, finding, halved),
         FindingFacts::Abnormal(facts) => abnormal(out, finding, facts),
         FindingFacts::NotInstrumented(facts) => not_instrumented(out, finding, facts),
+        FindingFacts::WorkAfter(facts) => work_after(out, finding, facts),
         FindingFacts::OutsideRequests(facts) => outside_requests(out, finding, facts),
         FindingFacts::OneAfterTheOther(facts) => one_after_the_other(out, finding, facts),
         FindingFacts::Timeout(facts) => timeout(out, finding, facts),
@@ -341,6 +343,21 @@ fn not_instrumented(out: Sentence, finding: &Finding, facts: &NotInstrumentedFac
     match gap {
         Some(gap) => longest_gap(out.text("; longest gap: "), gap).text("."),
         None => out.text("."),
+    }
+}
+
+/// Says how long work goes on after the answer, and which takes most of that time.
+fn work_after(out: Sentence, finding: &Finding, facts: &WorkAfterFacts) -> Sentence {
+    let WorkAfterFacts { answer_us, done_us, largest } = facts;
+    let out = at(finding, out.text("The answer of ")).text(" comes after ").number(duration(*answer_us));
+    let out = out.text("; work goes on for ").number(duration(done_us - answer_us));
+    match largest {
+        None => out.text("."),
+        Some((endpoint, us, is_queue)) => {
+            let out = out.text(": ").number(duration(*us));
+            let out = out.text(if *is_queue { " are waiting in " } else { " are " });
+            out.name(endpoint).text(".")
+        }
     }
 }
 

@@ -50,6 +50,11 @@ pub fn why(finding: &Finding) -> Vec<String> {
             "Duration of spans before anything is cut, {}, of that of all spans of these traces. From 5 % on it is reported.",
             if missing.is_some() { "below spans whose parent is missing" } else { "at or below spans that nobody waits for" }
         ),
+        FindingFacts::WorkAfter(_) => {
+            "From the start of the request to the end of all that it leads to: asynchronous spans, and what received its \
+             messages. It is reported where all is done more than 1.5 times as late as the answer. All are means."
+                .to_owned()
+        }
         FindingFacts::OneAfterTheOther(_) => {
             "At least four calls of one endpoint below one span, each starting after the one before has ended. Side \
              by side they would take as long as the longest. At most what they take on the critical path counts. The model \

@@ -24,6 +24,7 @@ pub fn kind_name(kind: FindingKind) -> &'static str {
         FindingKind::WorthMakingFaster => "Worth making faster",
         FindingKind::Abnormal => "Abnormal requests",
         FindingKind::NotInstrumented => "Not instrumented",
+        FindingKind::WorkAfter => "After the answer",
         FindingKind::OutsideRequests => "Outside these requests",
         FindingKind::ReadWithCare => "Read with care",
         FindingKind::Queue => "Waiting in a queue",

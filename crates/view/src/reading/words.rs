@@ -1,5 +1,6 @@
 //! The effects of the rules for real traces, in words: for the notes of the page and for `inspect`.
 
+use crate::address::Address;
 use pathlight_base::format::{self, agreeing, count, counted, duration, duration_us, share_of};
 use pathlight_engine::queries::OverviewReport;
 use pathlight_engine::queues::LinkCounts;
@@ -63,6 +64,16 @@ pub fn scope_of(facts: &RangeFacts) -> String {
         }
     }
     out
+}
+
+/// Returns what follows the [scope](scope_of) in a view that knows nothing of what comes after the answer, while requests are
+/// to end when everything is done.
+pub fn not_followed(address: &Address) -> &'static str {
+    if address.until == Until::Done && !address.view.follows_messages() {
+        "; in this view until their answer"
+    } else {
+        ""
+    }
 }
 
 /// Returns the line above a text about requests: how many there are, and their [scope](scope_of); empty where that is not
@@ -309,5 +320,22 @@ mod tests {
         };
         assert_eq!(note(12_041, 18, false), "12041 names became 18 templates");
         assert_eq!(note(16_384, 1, true), "16384 or more names became 1 template");
+    }
+
+    #[test]
+    fn a_scope_says_where_requests_do_not_end_with_their_answer() {
+        let coverage = Coverage { traces: 4, span_us: 1000, ..Coverage::default() };
+        let mut facts = RangeFacts { all_requests: 7, coverage, ..RangeFacts::default() };
+        assert_eq!(scope_of(&facts), "of 4 traces");
+        facts.until = Until::Done;
+        assert_eq!(scope_of(&facts), "of 4 traces; until everything is done that they lead to");
+        facts.cut = 1;
+        assert!(scope_of(&facts).contains(", of which 1 leads to more than is followed (100 traces, "));
+        facts.cut = 1200;
+        assert!(scope_line(&facts).starts_with("7 requests of 4 traces; until everything is done"));
+        assert!(scope_line(&facts).contains("lead to more"));
+        let said = |fragment: &str| not_followed(&Address::parse(fragment));
+        assert_eq!(said("until=done&view=flow"), "; in this view until their answer");
+        assert_eq!((said("until=done&view=flame"), said("view=flow")), ("", ""));
     }
 }

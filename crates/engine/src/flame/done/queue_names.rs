@@ -65,7 +65,7 @@ fn name(set: &TraceSet, from: EndpointId, to: EndpointId, destination: &str) -> 
     // Where places are services these have no operations, and the queue is one place.
     let operation = match [from, to].map(|end| set.endpoint_name(end)) {
         [(_, ""), (_, "")] => String::new(),
-        [from, to] => format!("{} @ {} -> {} @ {}", from.1, from.0, to.1, to.0),
+        [from, to] => format!("{} ({}) -> {} ({})", from.1, from.0, to.1, to.0),
     };
     Endpoint::new(service, operation)
 }

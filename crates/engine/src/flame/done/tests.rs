@@ -5,11 +5,14 @@ use crate::queries::{CriticalPath, PerRequest};
 use crate::requests::{RootEndpoint, Selection, Until};
 use crate::run::native::NativePool;
 use pathlight_trace::{
-    Endpoint, Flags, RawLink, RawSpan, Reading, SpanId, SpanKind, TagSetId, TraceId, TraceSet,
+    Endpoint, Flags, PathSettings, RawLink, RawSpan, Reading, Role, SpanId, SpanKind, TagSetId, TraceId,
+    TraceSet, Tree,
 };
+use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 /// A span as a test says it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Span {
     trace: u128,
     id: u64,
@@ -82,7 +85,7 @@ fn paths(spans: &[Span], selection: &Selection) -> Vec<Vec<(String, u64)>> {
         spans.iter().find(is_it).unwrap().name.to_owned()
     };
     let of_request = |request: &crate::flame::RequestPath| {
-        let mut at = request.segments[0].start_us;
+        let mut at = request.segments.first().map_or(0, |first| first.start_us);
         let said = request.segments.iter().map(|segment| {
             assert_eq!(std::mem::replace(&mut at, segment.end_us), segment.start_us);
             let name = match &segment.queue {
@@ -122,7 +125,7 @@ fn example() -> Vec<Span> {
 fn the_path_goes_back_from_what_is_done_last_through_the_queue_to_what_sent_it() {
     let spans = example();
     assert_eq!(paths(&spans, &Selection::default()), [said(&[("A", 90), ("S", 10)])]);
-    let queue = "queue: S @ S -> C @ C";
+    let queue = "queue: S (S) -> C (C)";
     let expected = [("A", 90), ("S", 10), (queue, 50), ("C", 50), ("D", 190), ("C", 10)];
     assert_eq!(paths(&spans, &done()), [said(&expected)]);
     let consumer = Selection { root: of("C"), ..done() };
@@ -148,7 +151,7 @@ fn what_came_before_the_sender_is_on_the_path_and_what_came_after_is_not() {
     let mut spans = example();
     spans.push(span(1, 5, 1, SpanKind::Client, (10, 80), "before"));
     spans.push(span(1, 6, 1, SpanKind::Client, (40, 95), "beside"));
-    let queue = "queue: S @ S -> C @ C";
+    let queue = "queue: S (S) -> C (C)";
     let expected =
         [("A", 10), ("before", 70), ("A", 10), ("S", 10), (queue, 50), ("C", 50), ("D", 190), ("C", 10)];
     assert_eq!(paths(&spans, &done()), [said(&expected)]);
@@ -164,18 +167,18 @@ fn links_are_followed_into_other_traces_and_beyond() {
     let expected = [
         ("A", 90),
         ("S", 10),
-        ("queue: S @ S -> C @ C", 50),
+        ("queue: S (S) -> C (C)", 50),
         ("C", 50),
         ("D", 190),
-        ("queue: D @ D -> E @ E", 110),
+        ("queue: D (D) -> E (E)", 110),
         ("E", 50),
         ("F", 10),
-        ("queue: F @ F -> G @ G", 140),
+        ("queue: F (F) -> G (G)", 140),
         ("G", 10),
     ];
     let found = paths(&spans, &done());
     assert_eq!(found[0], said(&expected));
-    assert_eq!(found[1], said(&[("E", 50), ("F", 10), ("queue: F @ F -> G @ G", 140), ("G", 10)]));
+    assert_eq!(found[1], said(&[("E", 50), ("F", 10), ("queue: F (F) -> G (G)", 140), ("G", 10)]));
     assert_eq!(found[2], said(&[("G", 10)]));
 }
 
@@ -188,12 +191,12 @@ fn a_batch_counts_for_each_of_its_senders_and_nothing_beyond_it_does() {
     spans.push(span(9, 2, 1, SpanKind::Producer, (150, 155), "Q"));
     spans.push(span(9, 3, 2, SpanKind::Consumer, (300, 310), "C"));
     let found = paths(&spans, &done());
-    let queue = "queue: P @ P -> B @ B";
+    let queue = "queue: P (P) -> B (B)";
     for (found, wait) in found.iter().zip([85, 75, 65]) {
         assert_eq!(*found, said(&[("P", 5), (queue, wait), ("B", 50), ("Q", 5), ("B", 45)]));
     }
     // As a request of its own it goes on.
-    assert_eq!(found[3], said(&[("B", 50), ("Q", 5), ("queue: Q @ Q -> C @ C", 145), ("C", 10)]));
+    assert_eq!(found[3], said(&[("B", 50), ("Q", 5), ("queue: Q (Q) -> C (C)", 145), ("C", 10)]));
 }
 
 #[test]
@@ -233,4 +236,120 @@ fn at_most_a_hundred_traces_are_followed_and_a_cut_is_counted() {
 fn a_set_without_messages_is_the_same_until_its_answer_and_until_done() {
     let spans = &example()[..2];
     assert_eq!(paths(spans, &done()), paths(spans, &Selection::default()));
+}
+
+const KINDS: [SpanKind; 6] = [
+    SpanKind::Unspecified,
+    SpanKind::Client,
+    SpanKind::Server,
+    SpanKind::Producer,
+    SpanKind::Consumer,
+    SpanKind::Internal,
+];
+
+prop_compose! {
+    /// Makes up to 24 spans of three traces, of which some are asynchronous and some have links.
+    fn any_spans()(
+        raw in prop::collection::vec(
+            (1u128..4, any::<u64>(), 0usize..8, 0u64..60, 0u64..40, prop::collection::vec((1u128..4, 1u64..25), 0..3)),
+            1..24,
+        )
+    ) -> Vec<Span> {
+        let mut spans: Vec<Span> = Vec::new();
+        for ((trace, chance, kind, start, duration, links), id) in raw.into_iter().zip(1..) {
+            let above: Vec<&Span> = spans.iter().filter(|span| span.trace == trace).collect();
+            let parent = above.get(chance as usize % (above.len() + 1)).copied();
+            // Most begin within their parent.
+            let (from, kind) = (parent.map_or(0, |parent| parent.times_us.0), KINDS.get(kind).copied());
+            let start_us = from + start * 50;
+            let times_us = (start_us, start_us + duration * 70);
+            let name = ["a", "b", "c", "d"][chance as usize / 64 % 4];
+            let links = if chance % 3 == 0 { links } else { Vec::new() };
+            let parent = parent.map_or(0, |parent| parent.id);
+            let kind = kind.unwrap_or(SpanKind::Consumer);
+            spans.push(Span { links, ..span(trace, id, parent, kind, times_us, name) });
+        }
+        spans
+    }
+}
+
+/// Returns by request, as (trace id, root span id), how long everything takes that it leads to, found by trying all: from
+/// span to span, while there are new ones.
+fn latencies(set: &TraceSet) -> BTreeMap<(String, String), u64> {
+    let mut trees: Vec<Tree> = Vec::new();
+    for trace in 0..set.traces().len() as u32 {
+        trees.push(Tree::default());
+        trees[trace as usize].load(set, trace, PathSettings::default());
+    }
+    let tree_of =
+        |row: u32| trees.iter().find(|tree| row >= tree.first && row < tree.first + tree.len() as u32);
+    let role = |row: u32| tree_of(row).map(|tree| tree.role[(row - tree.first) as usize]).unwrap();
+    let is_top = |row: u32| matches!(role(row), Role::Async | Role::Root);
+    let top_of = |row: u32| {
+        let mut top = row;
+        while !is_top(top) {
+            top = set.parent(top);
+        }
+        top
+    };
+    let links: Vec<(u32, u32)> = set
+        .links()
+        .filter(|link| set.kind(link.from) == SpanKind::Consumer)
+        .filter_map(|link| {
+            let trace = set.traces()[set.find_trace(link.trace)? as usize];
+            let sender = (trace.first..trace.end).find(|&row| set.span_id(row) == link.span)?;
+            Some((sender, link.from))
+        })
+        .collect();
+    let fan_in = |row: u32| {
+        let parent = set.parent(row);
+        let is_sent = parent != pathlight_trace::NO_ROW && set.kind(parent) == SpanKind::Producer;
+        set.links().filter(|link| link.from == row).count() + usize::from(is_sent)
+    };
+    let mut out = BTreeMap::new();
+    for (number, tree) in trees.iter().enumerate() {
+        let mut requests = Vec::new();
+        tree.requests(set, &mut requests);
+        for root in requests.into_iter().map(|root| tree.row(root)) {
+            let mut tops = vec![root];
+            let mut next = 0;
+            while let Some(&top) = tops.get(next) {
+                next += 1;
+                if top != root && fan_in(top) > 1 {
+                    continue;
+                }
+                let below = (0..set.spans() as u32)
+                    .filter(|&row| row != top && role(row) == Role::Async && top_of(set.parent(row)) == top);
+                let linked = links.iter().filter(|of| top_of(of.0) == top && is_top(of.1)).map(|of| of.1);
+                for found in below.chain(linked) {
+                    if !tops.contains(&found) {
+                        tops.push(found);
+                    }
+                }
+            }
+            let end = |&row: &u32| set.start_us(row) + set.duration_us(row);
+            let done_us = tops.iter().map(end).max().unwrap() - set.start_us(root);
+            out.insert((set.trace_id_text(number as u32), set.span_id_text(root)), done_us);
+        }
+    }
+    out
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// That segments partition the latency, and that neither order nor workers matter, is asserted by `paths`.
+    #[test]
+    fn paths_partition_all_until_it_is_done(spans in any_spans(), is_all in any::<bool>()) {
+        let selection = if is_all { done() } else { Selection { root: of("b"), ..done() } };
+        paths(&spans, &selection);
+        if is_all {
+            let mut pool = pool(&spans, 1);
+            let report = pool.run(PerRequest { selection }).unwrap();
+            let found: BTreeMap<_, _> = report.requests.into_iter()
+                .map(|request| ((request.trace_id, request.root_span_id), request.latency_us))
+                .collect();
+            prop_assert_eq!(found, latencies(&pool.sessions()[0].set));
+        }
+    }
 }
