@@ -2,24 +2,22 @@
 
 use super::Failure;
 use super::common::{self, Common};
-use super::parse::{self, WhatIfChange};
+use super::parse;
 use super::table::TextColumn::{Left, Right};
 use super::table::{TextTable, more};
 use pathlight_base::format::duration;
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{
-    CallTarget, ChangeOf, Changes, EvaluationReport, FASTER_PERCENT, FlowParent, FlowReport, LatencyChange,
-    NodeName, Parallel, Quantile, SavingsReport, SubjectChange, SubjectTime, TargetReport, TimeoutReport,
-    WhatIfReport,
+    CallTarget, ChangeOf, Changes, EvaluationReport, FASTER_PERCENT, FlowParent, FlowReport, Quantile,
+    SavingsReport, TargetReport, TimeoutReport, WhatIfReport,
 };
 use pathlight_engine::queries;
 use pathlight_engine::requests::{RootEndpoint, Selection};
 use pathlight_engine::run::native::NativePool;
-use pathlight_engine::summaries::Choice;
-use pathlight_engine::verdict::{ServicePart, Subject};
 use pathlight_trace::Endpoint;
 use pathlight_view::flow::savings::{self, SavingLine};
 use pathlight_view::flow::target::{self, TargetLine};
+use pathlight_view::flow::written::{self, WhatIfChange};
 use pathlight_view::flow::{self, CallLine, prediction, timeout};
 use pathlight_view::json;
 use std::fmt::Write as _;
@@ -41,13 +39,13 @@ pub struct Args {
     /// Change the own work of an endpoint (its self time): SERVICE:OPERATION=-50%, =+20%, =+500us, =-2ms; or of all
     /// endpoints of a service (own:SERVICE=-50%), or what all calls into it or out of it wait (in:SERVICE, out:SERVICE);
     /// =usual stands for what these usually take; may be repeated
-    #[arg(long, value_name = "CHANGE", value_parser = parse::change, conflicts_with = "savings", group = "asks_usual")]
+    #[arg(long, value_name = "CHANGE", value_parser = written::change, conflicts_with = "savings", group = "asks_usual")]
     what_if: Vec<WhatIfChange>,
     /// Files or folders that say what is usual: before, or normal; without them the faster half of each request type does
     #[arg(long, num_args = 1.., value_name = "FILE", requires = "asks_usual")]
     baseline: Vec<PathBuf>,
     /// Change the whole calls of an endpoint, with all they wait for: SERVICE:OPERATION=-50%, =gone; may be repeated
-    #[arg(long, value_name = "CHANGE", value_parser = parse::change, conflicts_with = "savings")]
+    #[arg(long, value_name = "CHANGE", value_parser = written::change, conflicts_with = "savings")]
     whole_call: Vec<WhatIfChange>,
     /// Let two calls A and B of a parent run side by side; may be repeated
     #[arg(long, num_args = 3, value_names = ["PARENT", "A", "B"], conflicts_with = "savings")]
@@ -57,7 +55,7 @@ pub struct Args {
     savings: bool,
     /// Find how much faster the own work of single endpoints, of two and of three has to be, or how much less time parts of
     /// services have to take, so that a percentile of the latency comes down to a time: p99=300ms
-    #[arg(long, value_name = "PERCENTILE=TIME", value_parser = parse::target, group = "asks_usual",
+    #[arg(long, value_name = "PERCENTILE=TIME", value_parser = written::target, group = "asks_usual",
           conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent"])]
     target: Option<(Quantile, u64)>,
     /// Say which requests a timeout of the calls of an endpoint would cut, and what the latency would be if such calls fail
@@ -111,7 +109,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             target_text(&Rc::new(report), &test, rows)
         }
     } else if let Some((name, timeout_us)) = &args.timeout {
-        let of = call_target(&pool, name)?;
+        let of = written::call_target(pool.sessions(), name).map_err(Failure::Usage)?;
         let test = back_test(&mut pool, &selection, settings, min_children)?;
         let report =
             pool.run(queries::Timeout { selection, baseline, settings, of, timeout_us: *timeout_us })?;
@@ -169,100 +167,20 @@ fn back_test(
     evaluate(pool, selection, settings, min_children)
 }
 
-/// Returns the endpoint a text names, among those that are loaded: service and operation may have colons of their own.
-fn endpoint(pool: &NativePool, text: &str) -> Result<Endpoint, Failure> {
-    let mut found: Vec<Endpoint> = Vec::new();
-    for session in pool.sessions() {
-        let named = session.set.endpoints().filter(|(service, operation)| {
-            text.strip_prefix(service).and_then(|rest| rest.strip_prefix(':')) == Some(operation)
-        });
-        found.extend(named.map(|(service, operation)| Endpoint::new(service, operation)));
-        for loaded in session.summaries.iter() {
-            // One that has no flows says so when it is asked for one.
-            let parents = loaded.summary.flow_parents(&Choice::default(), None).unwrap_or_default();
-            let parents = parents.into_iter().map(|parent| Endpoint::new(parent.service, parent.operation));
-            found.extend(parents.filter(|Endpoint { service, operation }| {
-                text.strip_prefix(service).and_then(|rest| rest.strip_prefix(':')) == Some(operation)
-            }));
-        }
-    }
-    found.sort_unstable();
-    found.into_iter().next().ok_or_else(|| {
-        Failure::Usage(format!(
-            "no endpoint {text:?} in these traces: write SERVICE:OPERATION as `pathlight flow FILE...` lists them"
-        ))
-    })
-}
-
-/// Returns the subject a text names; `None` if it is not written like one.
-fn subject(pool: &NativePool, text: &str) -> Result<Option<Subject>, Failure> {
-    let Some(subject) = Subject::parse(text) else { return Ok(None) };
-    let is_loaded = pool
-        .sessions()
-        .iter()
-        .any(|session| session.set.endpoints().any(|(service, _)| service == subject.service));
-    if is_loaded {
-        return Ok(Some(subject));
-    }
-    Err(Failure::Usage(format!("no service {:?} in these traces", subject.service)))
-}
-
-/// Returns the target of calls that a text names: an endpoint, or with `in:` a service.
-fn call_target(pool: &NativePool, text: &str) -> Result<CallTarget, Failure> {
-    // A service may be called like a part: an endpoint of that name goes first.
-    let no_endpoint = match endpoint(pool, text) {
-        Ok(endpoint) => return Ok(CallTarget::Endpoint(endpoint)),
-        Err(failure) => failure,
-    };
-    match subject(pool, text)? {
-        Some(Subject { service, part: ServicePart::In }) => Ok(CallTarget::Service(service)),
-        _ => Err(no_endpoint),
-    }
-}
-
-/// Returns a call of a parent: an endpoint, with `#k` for the k-th call of it, `#rest` for those folded into one.
-fn node(pool: &NativePool, text: &str) -> Result<NodeName, Failure> {
-    let (name, index) = match text.rsplit_once('#') {
-        Some((name, "rest")) => (name, 0),
-        Some((name, number)) => match number.parse() {
-            Ok(index) => (name, index),
-            Err(_) => (text, 1),
-        },
-        None => (text, 1),
-    };
-    let Endpoint { service, operation } = endpoint(pool, name).or_else(|_| endpoint(pool, text))?;
-    Ok(NodeName { service, operation, index })
-}
-
 fn changes(args: &Args, pool: &NativePool) -> Result<Changes, Failure> {
     let mut changes = Changes::default();
     for (of, wanted) in [(ChangeOf::OwnWork, &args.what_if), (ChangeOf::WholeCall, &args.whole_call)] {
-        for (name, time) in wanted {
-            let endpoint = endpoint(pool, name);
-            // A service may be called like a part: an endpoint of that name goes first.
-            let subject =
-                if endpoint.is_err() && of == ChangeOf::OwnWork { subject(pool, name)? } else { None };
-            match (subject, time) {
-                (Some(subject), time) => {
-                    changes.subjects.push(SubjectChange { subject, time: time.clone() });
-                }
-                (None, &SubjectTime::By { share_ppm, add_us }) => {
-                    let Endpoint { service, operation } = endpoint?;
-                    changes.latencies.push(LatencyChange { service, operation, of, share_ppm, add_us });
-                }
-                (None, SubjectTime::Usual | SubjectTime::Levels(_)) => {
-                    let parts = "own:SERVICE, in:SERVICE and out:SERVICE";
-                    return Err(Failure::Usage(format!("{name}=usual: what is usual is known of {parts}")));
-                }
-            }
-        }
+        written::add_times(&mut changes, pool.sessions(), of, wanted).map_err(Failure::Usage)?;
     }
     for names in args.parallel.chunks_exact(3) {
-        let Endpoint { service, operation } = endpoint(pool, &names[0])?;
-        let (first, second) = (node(pool, &names[1])?, node(pool, &names[2])?);
-        changes.parallel.push(Parallel { service, operation, first, second });
+        let names = [&names[0], &names[1], &names[2]].map(String::as_str);
+        written::add_parallel(&mut changes, pool.sessions(), names).map_err(Failure::Usage)?;
     }
     Ok(changes)
+}
+
+fn endpoint(pool: &NativePool, name: &str) -> Result<Endpoint, Failure> {
+    written::endpoint(pool.sessions(), name).map_err(Failure::Usage)
 }
 
 fn share(value: f64) -> String {

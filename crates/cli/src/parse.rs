@@ -1,7 +1,7 @@
 //! Values of options, as clap reads them. An error says how to write the value.
 
 use pathlight_engine::endpoints::RowStat;
-use pathlight_engine::flow::{LatencyChange, Quantile, SubjectTime};
+use pathlight_engine::flow::LatencyChange;
 use pathlight_engine::heatmap::ColumnOrder;
 use pathlight_engine::requests::search::SpanSearch;
 use pathlight_engine::requests::{Filter, GroupBy, PercentileRange};
@@ -109,27 +109,6 @@ pub fn view(text: &str) -> Parsed<View> {
     View::from_key(text).ok_or("take findings, flame or another view of the page's address")
 }
 
-/// A change of the time of an endpoint or a subject: its name as written, and the change.
-pub type WhatIfChange = (String, SubjectTime);
-
-/// Reads `SERVICE:OPERATION=-50%`, `in:SERVICE=usual`, `=+500us`, `=gone` and the like.
-pub fn change(text: &str) -> Parsed<WhatIfChange> {
-    let parsed = text
-        .rsplit_once('=')
-        .and_then(|(name, time)| SubjectTime::parse(time).map(|time| (name.to_owned(), time)));
-    parsed.ok_or("write SERVICE:OPERATION=-50% or in:SERVICE=-50%, or =+500us, =-2ms, =+1s, =gone, =usual")
-}
-
-/// Reads `p99=300ms`: which percentile, and what it is to be in microseconds.
-pub fn target(text: &str) -> Parsed<(Quantile, u64)> {
-    let parsed = text.split_once('=').and_then(|(name, amount)| {
-        let quantile = Quantile::ALL.into_iter().find(|quantile| quantile.name() == name)?;
-        let (share_ppm, us) = LatencyChange::parse_amount(amount)?;
-        Some((quantile, u64::try_from(us).ok().filter(|us| share_ppm == 0 && *us > 0)?))
-    });
-    parsed.ok_or("write p50, p95 or p99 and a time: p99=300ms")
-}
-
 /// Reads `SERVICE:OPERATION=200ms` or `in:SERVICE=200ms`: the name as written, and microseconds; without a time the whole text
 /// is a name.
 pub fn timeout(text: &str) -> Parsed<(String, Option<u64>)> {
@@ -167,28 +146,12 @@ mod tests {
         let written = search("-k=v  OR \"a b\"").map(|filter| filter_words(&filter));
         assert_eq!(written.as_deref(), Ok("-k=v OR \"a b\""));
         assert!(search(" OR ").is_err());
-        let by = |share_ppm, add_us| SubjectTime::By { share_ppm, add_us };
-        assert_eq!(change("a:b=c=-50%"), Ok(("a:b=c".to_owned(), by(-500_000, 0))));
-        assert_eq!(change("a:b=gone"), Ok(("a:b".to_owned(), by(-1_000_000, 0))));
-        assert_eq!(change("in:b=+2ms"), Ok(("in:b".to_owned(), by(0, 2_000))));
-        assert_eq!(change("in:b=usual"), Ok(("in:b".to_owned(), SubjectTime::Usual)));
-        assert_eq!(target("p99=300ms"), Ok((Quantile::P99, 300_000)));
-        assert!(
-            ["p98=1ms", "p99", "p99=-1ms", "p99=50%", "p99=gone", "p99=0us"]
-                .iter()
-                .all(|text| target(text).is_err())
-        );
         assert_eq!(timeout("a:b=c=200ms"), Ok(("a:b=c".to_owned(), Some(200_000))));
         assert_eq!(timeout("a:b=c"), Ok(("a:b=c".to_owned(), None)));
         assert_eq!(timeout("in:b=1s"), Ok(("in:b".to_owned(), Some(1_000_000))));
         assert!(timeout("a:b=-1ms").is_err() && timeout("a:b=0us").is_err());
         assert_eq!(column_order("start"), Ok(ColumnOrder::Start));
-        assert!(
-            endpoint("a").is_err()
-                && tag("k").is_err()
-                && change("a:b").is_err()
-                && column_order("x").is_err()
-        );
+        assert!(endpoint("a").is_err() && tag("k").is_err() && column_order("x").is_err());
     }
 
     #[test]

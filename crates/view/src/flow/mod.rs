@@ -11,6 +11,7 @@ pub mod target;
 #[cfg(test)]
 mod tests;
 pub mod timeout;
+pub mod written;
 
 pub use table::{
     CallFacts, CallLine, chart_title, endpoint_of, facts, found, opens, panel_words, parent_options,

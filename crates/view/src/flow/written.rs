@@ -1,0 +1,163 @@
+//! What-ifs as people and programs write them, `in:cart=-50%` or `p99=300ms`, and the places of the loaded traces that they
+//! name.
+
+use pathlight_engine::flow::{
+    CallTarget, ChangeOf, Changes, LatencyChange, NodeName, Parallel, Quantile, SubjectChange, SubjectTime,
+};
+use pathlight_engine::run::Session;
+use pathlight_engine::summaries::Choice;
+use pathlight_engine::verdict::{ServicePart, Subject};
+use pathlight_trace::Endpoint;
+
+/// A change of the time of an endpoint or a subject: its name as written, and the change.
+pub type WhatIfChange = (String, SubjectTime);
+
+/// Reads `SERVICE:OPERATION=-50%`, `in:SERVICE=usual`, `=+500us`, `=gone` and the like.
+///
+/// # Errors
+/// How to write it.
+pub fn change(text: &str) -> Result<WhatIfChange, &'static str> {
+    let parsed = text
+        .rsplit_once('=')
+        .and_then(|(name, time)| SubjectTime::parse(time).map(|time| (name.to_owned(), time)));
+    parsed.ok_or("write SERVICE:OPERATION=-50% or in:SERVICE=-50%, or =+500us, =-2ms, =+1s, =gone, =usual")
+}
+
+/// Reads `p99=300ms`: which percentile, and what it is to be in microseconds.
+///
+/// # Errors
+/// How to write it.
+pub fn target(text: &str) -> Result<(Quantile, u64), &'static str> {
+    let parsed = text.split_once('=').and_then(|(name, amount)| {
+        let quantile = Quantile::ALL.into_iter().find(|quantile| quantile.name() == name)?;
+        let (share_ppm, us) = LatencyChange::parse_amount(amount)?;
+        Some((quantile, u64::try_from(us).ok().filter(|us| share_ppm == 0 && *us > 0)?))
+    });
+    parsed.ok_or("write p50, p95 or p99 and a time: p99=300ms")
+}
+
+/// Returns the endpoint a text names, among those that are loaded: service and operation may have colons of their own.
+///
+/// # Errors
+/// There is none.
+pub fn endpoint(sessions: &[Session], text: &str) -> Result<Endpoint, String> {
+    let is_named = |service: &str, operation: &str| {
+        text.strip_prefix(service).and_then(|rest| rest.strip_prefix(':')) == Some(operation)
+    };
+    let mut found: Vec<Endpoint> = Vec::new();
+    for session in sessions {
+        let named = session.set.endpoints().filter(|(service, operation)| is_named(service, operation));
+        found.extend(named.map(|(service, operation)| Endpoint::new(service, operation)));
+        for loaded in session.summaries.iter() {
+            // One that has no flows says so when it is asked for one.
+            let parents = loaded.summary.flow_parents(&Choice::default(), None).unwrap_or_default();
+            let parents = parents.into_iter().map(|parent| Endpoint::new(parent.service, parent.operation));
+            found.extend(parents.filter(|Endpoint { service, operation }| is_named(service, operation)));
+        }
+    }
+    found.into_iter().min().ok_or_else(|| {
+        format!("no endpoint {text:?} in these traces: write SERVICE:OPERATION as it is recorded there")
+    })
+}
+
+/// Returns the subject a text names; `None` if it is not written like one.
+fn subject(sessions: &[Session], text: &str) -> Result<Option<Subject>, String> {
+    let Some(subject) = Subject::parse(text) else { return Ok(None) };
+    let mut services = sessions.iter().flat_map(|session| session.set.endpoints());
+    if services.any(|(service, _)| service == subject.service) {
+        return Ok(Some(subject));
+    }
+    Err(format!("no service {:?} in these traces", subject.service))
+}
+
+/// Returns the target of calls that a text names: an endpoint, or with `in:` a service.
+///
+/// # Errors
+/// There is none.
+pub fn call_target(sessions: &[Session], text: &str) -> Result<CallTarget, String> {
+    // A service may be called like a part: an endpoint of that name goes first.
+    let no_endpoint = match endpoint(sessions, text) {
+        Ok(endpoint) => return Ok(CallTarget::Endpoint(endpoint)),
+        Err(words) => words,
+    };
+    match subject(sessions, text)? {
+        Some(Subject { service, part: ServicePart::In }) => Ok(CallTarget::Service(service)),
+        _ => Err(no_endpoint),
+    }
+}
+
+/// Returns a call of a parent: an endpoint, with `#k` for the k-th call of it, `#rest` for those folded into one.
+fn node(sessions: &[Session], text: &str) -> Result<NodeName, String> {
+    let (name, index) = match text.rsplit_once('#') {
+        Some((name, "rest")) => (name, 0),
+        Some((name, number)) => match number.parse() {
+            Ok(index) => (name, index),
+            Err(_) => (text, 1),
+        },
+        None => (text, 1),
+    };
+    let Endpoint { service, operation } = endpoint(sessions, name).or_else(|_| endpoint(sessions, text))?;
+    Ok(NodeName { service, operation, index })
+}
+
+/// Adds changes of times.
+///
+/// # Errors
+/// One of them names nothing that is loaded, or cannot be changed like this.
+pub fn add_times(
+    changes: &mut Changes,
+    sessions: &[Session],
+    of: ChangeOf,
+    wanted: &[WhatIfChange],
+) -> Result<(), String> {
+    for (name, time) in wanted {
+        let endpoint = endpoint(sessions, name);
+        // A service may be called like a part: an endpoint of that name goes first.
+        let subject =
+            if endpoint.is_err() && of == ChangeOf::OwnWork { subject(sessions, name)? } else { None };
+        match (subject, time) {
+            (Some(subject), time) => changes.subjects.push(SubjectChange { subject, time: time.clone() }),
+            (None, &SubjectTime::By { share_ppm, add_us }) => {
+                let Endpoint { service, operation } = endpoint?;
+                changes.latencies.push(LatencyChange { service, operation, of, share_ppm, add_us });
+            }
+            (None, SubjectTime::Usual | SubjectTime::Levels(_)) => {
+                let parts = "own:SERVICE, in:SERVICE and out:SERVICE";
+                return Err(format!("{name}=usual: what is usual is known of {parts}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Adds two calls of a parent that are to run side by side, by its name and theirs.
+///
+/// # Errors
+/// One of them is not loaded.
+pub fn add_parallel(
+    changes: &mut Changes,
+    sessions: &[Session],
+    [parent, first, second]: [&str; 3],
+) -> Result<(), String> {
+    let Endpoint { service, operation } = endpoint(sessions, parent)?;
+    let (first, second) = (node(sessions, first)?, node(sessions, second)?);
+    changes.parallel.push(Parallel { service, operation, first, second });
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_cut_where_their_form_says() {
+        let by = |share_ppm, add_us| SubjectTime::By { share_ppm, add_us };
+        assert_eq!(change("a:b=c=-50%"), Ok(("a:b=c".to_owned(), by(-500_000, 0))));
+        assert_eq!(change("a:b=gone"), Ok(("a:b".to_owned(), by(-1_000_000, 0))));
+        assert_eq!(change("in:b=+2ms"), Ok(("in:b".to_owned(), by(0, 2_000))));
+        assert_eq!(change("in:b=usual"), Ok(("in:b".to_owned(), SubjectTime::Usual)));
+        assert_eq!(target("p99=300ms"), Ok((Quantile::P99, 300_000)));
+        let wrong = ["p98=1ms", "p99", "p99=-1ms", "p99=50%", "p99=gone", "p99=0us"];
+        assert!(wrong.iter().all(|text| target(text).is_err()) && change("a:b").is_err());
+    }
+}
