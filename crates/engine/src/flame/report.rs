@@ -155,6 +155,7 @@ impl CriticalPathReport {
 
 /// One request in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestRow {
     /// Canonical trace id.
     pub trace_id: String,

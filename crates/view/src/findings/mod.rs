@@ -1,6 +1,7 @@
 //! The first view: what is loaded, and findings as sentences with their charts, reasons and links.
 
 pub mod charts;
+pub mod fingerprint;
 pub(crate) mod json;
 pub mod links;
 mod overview;

@@ -6,6 +6,7 @@
 
 pub(crate) mod blamed;
 pub(crate) mod parts;
+pub mod records;
 #[cfg(feature = "schema")]
 pub mod schema;
 

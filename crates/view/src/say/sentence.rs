@@ -114,6 +114,16 @@ impl Sentence {
         })
     }
 
+    /// Returns the sentence as text in which names stand in backquotes, so that a program that reads it sees where a name
+    /// begins and ends.
+    pub fn to_quoted(&self) -> String {
+        self.write(|part| match part {
+            Part::Text(text) | Part::Number(text) => text.clone(),
+            Part::Service(service) => format::code(service),
+            Part::Endpoint { service, operation } => format::code(&format::endpoint(service, operation)),
+        })
+    }
+
     fn write(&self, part: impl Fn(&Part) -> String) -> String {
         self.parts.iter().map(part).collect()
     }
