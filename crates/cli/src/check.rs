@@ -1,16 +1,19 @@
 //! `pathlight check`: whether a candidate is slower than a baseline, for a job that decides.
 
 use super::common::SummaryOptions;
+use super::config::{Config, ConfigOption};
 use super::summarise::name;
 use super::summary_files::load_any;
-use super::{Failure, output};
+use super::{Failure, output, sarif};
 use pathlight_base::format::{change, counted, duration, markdown as cell, markdown_path};
 use pathlight_engine::compare::{CompareReport, compare};
 use pathlight_engine::summaries::{GateResult, GateRule, Measured, Summary, check};
-use pathlight_trace::Endpoint;
+use pathlight_trace::{Endpoint, hash_text};
 use pathlight_view::draw::Theme;
+use pathlight_view::export::sarif::Alert;
 use pathlight_view::flame::chart::{DiffFlame, DiffOptions, FlameView, FlameWords};
 use pathlight_view::{compare, flame};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -24,12 +27,17 @@ pub struct Args {
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     candidate: Vec<PathBuf>,
     /// Rules of what counts as a regression: `p95>10%`, `mean>5% n>=100`, `endpoint self p95>20%`, `errors>1%`; may be
-    /// repeated
-    #[arg(long, required = true, value_name = "RULE", value_parser = str::parse::<GateRule>)]
+    /// repeated (default: those of `.pathlight.toml`)
+    #[arg(long, value_name = "RULE", value_parser = str::parse::<GateRule>)]
     fail_on: Vec<GateRule>,
+    /// `sarif` for a code host
+    #[arg(long, value_parser = ["markdown", "sarif"], default_value = "markdown")]
+    format: String,
+    #[command(flatten)]
+    config: ConfigOption,
     #[command(flatten)]
     reading: SummaryOptions,
-    /// Write the report (Markdown) to this file instead of standard output
+    /// Write the report to this file instead of standard output
     #[arg(long, short = 'o')]
     out: Option<PathBuf>,
     /// Write the differential flame graph of what changed most to this file; the report shows it
@@ -43,6 +51,17 @@ pub struct Args {
 /// [`Failure::Regressed`] if a rule is broken; [`Failure::NoTrace`] if a side has no trace; [`Failure::Usage`] and
 /// [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
+    let config = args.config.read()?;
+    let rules = match args.fail_on.as_slice() {
+        [] => config.rules().map_err(Failure::Usage)?,
+        rules => rules.to_vec(),
+    };
+    if rules.is_empty() {
+        return Err(Failure::Usage(format!(
+            "no rule: write --fail-on 'p95>10%', or [check] fail-on = [\"p95>10%\"] in {}",
+            super::config::NAME
+        )));
+    }
     let settings = args.reading.settings();
     let baseline = load_any(&args.baseline, &settings, args.reading.threads)?;
     let candidate = load_any(&args.candidate, &settings, args.reading.threads)?;
@@ -50,7 +69,17 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Usage(pathlight_engine::summaries::OtherSettings.to_string()));
     }
     let lacks = |error: pathlight_engine::summaries::Lacks| Failure::Usage(error.to_string());
-    let verdicts = check(&baseline, &candidate, &args.fail_on).map_err(lacks)?;
+    let mut verdicts = check(&baseline, &candidate, &rules).map_err(lacks)?;
+    let alerts: Vec<Alert> =
+        verdicts.iter().filter(|verdict| verdict.is_broken).map(|verdict| alert(verdict, &config)).collect();
+    let reasons =
+        alerts.iter().filter_map(|alert| Some(format!("{} {}", alert.text, alert.accepted.as_ref()?)));
+    let accepted: Vec<String> = reasons.collect();
+    // What is accepted is no regression.
+    for (verdict, alert) in verdicts.iter_mut().filter(|verdict| verdict.is_broken).zip(&alerts) {
+        verdict.is_broken = alert.accepted.is_none();
+    }
+    verdicts.sort_by_key(|verdict| !verdict.is_broken);
     let broken = verdicts.iter().filter(|verdict| verdict.is_broken).count();
     let is_of_time =
         |verdict: &&GateResult| verdict.is_broken && !matches!(verdict.rule.measured, Measured::Errors);
@@ -61,9 +90,58 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         output::write(svg, picture(&report, worst).as_bytes())?;
     }
     let svg = args.svg.as_deref().map(|svg| beside(svg, args.out.as_deref()));
-    let text = markdown(&verdicts, [&baseline, &candidate], &report, worst, svg.as_deref());
+    let text = match args.format.as_str() {
+        "sarif" => sarif::write(&alerts, &BTreeMap::new(), &config)?,
+        _ => {
+            let mut text = markdown(&verdicts, [&baseline, &candidate], &report, worst, svg.as_deref());
+            for words in accepted {
+                // Writing to a String cannot fail.
+                let _ = writeln!(text, "\nAccepted: {}", cell(&words));
+            }
+            text
+        }
+    };
     output::print(args.out.as_deref(), &text)?;
     if broken > 0 { Err(Failure::Regressed(broken)) } else { Ok(()) }
+}
+
+/// Returns a broken rule as an alert.
+fn alert(verdict: &GateResult, config: &Config) -> Alert {
+    let (rule, rule_name) = match verdict.rule.measured {
+        Measured::Latency => ("slower_requests", "Slower requests"),
+        Measured::EndpointSelf => ("slower_endpoint", "Slower endpoint"),
+        Measured::Errors => ("more_errors", "More errors"),
+    };
+    let place = verdict.endpoint.as_ref().unwrap_or(&verdict.root);
+    let [before, after] = verdict.values.map(|value| amount(verdict, value));
+    let text = format!(
+        "{} of {}: {after}, {before} before (n {}, {} before); the rule is {}.",
+        match verdict.rule.measured {
+            Measured::Latency => format!("{} latency", verdict.rule.statistic),
+            Measured::EndpointSelf => format!("{} self time", verdict.rule.statistic),
+            Measured::Errors => "Share of requests with an error".to_owned(),
+        },
+        name(place),
+        verdict.n[1],
+        verdict.n[0],
+        verdict.rule,
+    );
+    let about = [rule, &verdict.rule.statistic.to_string(), &name(&verdict.root), &name(place)];
+    let fingerprint = format!("{:016x}", hash_text(&about.join("\n")));
+    let known = config.known(&fingerprint, rule, Some(place));
+    let properties = serde_json::json!({
+        "before": verdict.values[0], "after": verdict.values[1], "n": verdict.n, "p": verdict.p, "root": verdict.root,
+    });
+    Alert {
+        rule: rule.to_owned(),
+        rule_name: rule_name.to_owned(),
+        level: "error",
+        accepted: sarif::accepted(known, &text),
+        text,
+        fingerprint,
+        place: Some(place.clone()),
+        properties: properties.as_object().cloned().unwrap_or_default(),
+    }
 }
 
 /// Returns the path of a file as a report links to it: from the folder of the report, if that holds it.

@@ -11,6 +11,7 @@ use pathlight_backend::{
 use pathlight_base::format::{agreeing, counted, harmless};
 use pathlight_engine::queues::missing_of;
 use pathlight_ingest::{ReadOptions, Reader};
+use pathlight_mcp::FetchFrom;
 use pathlight_serve::redirects;
 use pathlight_trace::TraceSet;
 use serde::{Deserialize, Serialize};
@@ -180,6 +181,25 @@ fn linked_left(traces: u64, is_linked: bool) -> String {
         counted(traces, "trace"),
         agreeing(traces, "is", "are")
     )
+}
+
+/// Fetches what a program asks for into a file, from nowhere but the address that it names.
+///
+/// # Errors
+/// As [`run`], and [`Failure::Usage`] if the time to look back is none.
+pub fn fetch_into(from: &FetchFrom, out: PathBuf) -> Result<(), Failure> {
+    let address = |is_wanted: bool| is_wanted.then(|| from.address.clone());
+    run(&Args {
+        jaeger: address(!from.is_tempo),
+        tempo: address(from.is_tempo),
+        service: from.service.iter().cloned().collect(),
+        all: from.service.is_none() && !from.is_tempo,
+        since: since(&from.since).map_err(Failure::Usage)?,
+        limit: Some(from.limit),
+        follow: Vec::new(),
+        linked: None,
+        out,
+    })
 }
 
 /// Returns an address without the name and password before its host, so that they are neither written down nor shown.

@@ -1,13 +1,18 @@
 //! `pathlight findings`: what is slow, where, why and for whom, in sentences.
 
-use super::Failure;
 use super::common::{Common, RedactionOptions};
-use pathlight_engine::findings::TagsReport;
+use super::config::ConfigOption;
+use super::{Failure, sarif};
+use pathlight_engine::findings::{FindingsReport, TagsReport};
 use pathlight_engine::queries;
 use pathlight_engine::requests::Selection;
+use pathlight_engine::run::native::NativePool;
+use pathlight_trace::Redaction;
 use pathlight_view::export::redacted;
+use pathlight_view::export::sarif::Alert;
 use pathlight_view::findings::{self, tag_rows};
 use pathlight_view::json;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The options of `findings`.
@@ -20,9 +25,11 @@ pub struct Args {
     /// Files or folders to compare with: before, or normal
     #[arg(long, num_args = 1.., value_name = "FILE")]
     baseline: Vec<PathBuf>,
-    /// `markdown` for an incident note
-    #[arg(long, value_parser = ["text", "json", "markdown"])]
+    /// `markdown` for an incident note, `sarif` for a code host (with thresholds and accepted findings of `.pathlight.toml`)
+    #[arg(long, value_parser = ["text", "json", "markdown", "sarif"])]
     format: Option<String>,
+    #[command(flatten)]
+    config: ConfigOption,
 }
 
 /// Runs the command.
@@ -48,10 +55,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let report = redacted::findings(&report, redaction, &pseudonyms);
     let tags = redacted::tags(&tags, redaction);
     let is_of_range = !range.is_all();
+    let format = args.common.format(args.format.as_deref());
+    if format == "sarif" {
+        return args.common.print(&sarif_log(args, &pool, &report, redaction)?);
+    }
     let of_tags = |write: fn(&TagsReport, bool) -> String| {
         if redaction.tags { String::new() } else { write(&tags, is_of_range) }
     };
-    let format = args.common.format(args.format.as_deref());
     let text = match format {
         "json" => json::findings(&report, &tags, range)? + "\n",
         "markdown" => {
@@ -64,6 +74,30 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         }
     };
     args.common.print(&text)
+}
+
+/// Returns the findings that are to be reported as a log of results.
+fn sarif_log(
+    args: &Args,
+    pool: &NativePool,
+    report: &FindingsReport,
+    redaction: Redaction,
+) -> Result<String, Failure> {
+    let config = args.config.read()?;
+    let reported = report.findings.iter().filter(|finding| config.reports(finding));
+    let alerts: Vec<Alert> = reported
+        .map(|finding| {
+            let alert = Alert::of(finding, None);
+            let accepted = sarif::accepted(config.knows(finding), &alert.text);
+            Alert { accepted, ..alert }
+        })
+        .collect();
+    // Where code is, tags say, and files are names.
+    let code = match redaction.is_nothing() {
+        true => sarif::code_places(pool, alerts.iter().filter_map(|alert| alert.place.as_ref())),
+        false => BTreeMap::new(),
+    };
+    sarif::write(&alerts, &code, &config)
 }
 
 /// Returns the files, and those they are compared with.

@@ -37,14 +37,33 @@ pub fn load(
     keep: &KeptTraces,
     out: Option<&Path>,
 ) -> Result<Loaded, Failure> {
+    load_watched(groups, threads, keep, out, &|_, _| {})
+}
+
+/// Hears of bytes that were read just now, and of how many all files have.
+pub type WatchBytes<'a> = dyn Fn(u64, u64) + Sync + 'a;
+
+/// Loads like [`load`]; `watch` hears how far it is.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_watched(
+    groups: &[&[PathBuf]],
+    threads: Option<usize>,
+    keep: &KeptTraces,
+    out: Option<&Path>,
+    watch: &WatchBytes,
+) -> Result<Loaded, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut planner = LoadPlanner::new(threads.unwrap_or(cores).max(1));
     let mut paths = Vec::new();
+    let mut total = 0;
     for (group, named) in groups.iter().enumerate() {
         for path in list(named)? {
             // Standard input has no size, so it is never split.
             let bytes =
                 std::fs::metadata(&path).map_or(0, |data| if data.is_file() { data.len() } else { 0 });
+            total += bytes;
             planner.add(path.to_string_lossy().into_owned(), bytes, group as u8);
             paths.push(path);
         }
@@ -63,7 +82,9 @@ pub fn load(
             }
             LoadStep::Read { batches } => {
                 let threads = planner.readers.min(batches);
-                sets.extend(read_all(&paths, &mut planner, threads, &mut problems));
+                sets.extend(read_all(&paths, &mut planner, threads, &mut problems, &|bytes| {
+                    watch(bytes, total)
+                }));
             }
             LoadStep::Restart => {
                 sets.clear();
@@ -143,6 +164,7 @@ fn read_all(
     planner: &mut LoadPlanner,
     threads: usize,
     problems: &mut BTreeMap<usize, String>,
+    watch: &(dyn Fn(u64) + Sync),
 ) -> Vec<TraceSet> {
     let shared = Mutex::new((planner, problems));
     let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
@@ -155,7 +177,7 @@ fn read_all(
                 batch.into_iter().map(|file| (file, planner.files()[file].clone())).collect()
             };
             for (file, input) in batch {
-                let result = read(&paths[input.source], &input, &mut inputs);
+                let result = read(&paths[input.source], &input, &mut inputs, watch);
                 let (planner, problems) = &mut *lock();
                 if let ReadResult::Unreadable(reason) = &result {
                     problems.insert(input.source, reason.clone());
@@ -220,7 +242,7 @@ pub fn list(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Reads a file, or the part of it that a chunk is, into a set.
-fn read(path: &Path, input: &InputFile, into: &mut ManyInputs) -> ReadResult {
+fn read(path: &Path, input: &InputFile, into: &mut ManyInputs, watch: &(dyn Fn(u64) + Sync)) -> ReadResult {
     into.set.loading_group = input.group;
     let options = ReadOptions { keep: input.keep.clone(), ..ReadOptions::default() };
     let mut reader = match &input.chunk {
@@ -228,7 +250,7 @@ fn read(path: &Path, input: &InputFile, into: &mut ManyInputs) -> ReadResult {
         None => Reader::new(&input.name, options),
     };
     let result = match open(path, input) {
-        Ok(mut file) => feed(&mut *file, &mut reader, into),
+        Ok(mut file) => feed(&mut *file, &mut reader, into, watch),
         Err(error) => Err(error),
     };
     let report = reader.finish(into);
@@ -252,7 +274,12 @@ fn open(path: &Path, input: &InputFile) -> std::io::Result<Box<dyn std::io::Read
 }
 
 /// Feeds a reader until the file ends, or until it wants no more.
-fn feed(file: &mut dyn std::io::Read, reader: &mut Reader, into: &mut ManyInputs) -> std::io::Result<()> {
+fn feed(
+    file: &mut dyn std::io::Read,
+    reader: &mut Reader,
+    into: &mut ManyInputs,
+    watch: &(dyn Fn(u64) + Sync),
+) -> std::io::Result<()> {
     // The system copies four times as fast to the beginning of a cache line as to another place.
     let mut space = vec![0; BLOCK + CACHE_LINE];
     let begin = space.as_ptr().align_offset(CACHE_LINE).min(CACHE_LINE);
@@ -261,6 +288,7 @@ fn feed(file: &mut dyn std::io::Read, reader: &mut Reader, into: &mut ManyInputs
         match file.read(block) {
             Ok(0) => return Ok(()),
             Ok(n) => {
+                watch(n as u64);
                 if reader.feed(&block[..n], into).is_err() {
                     return Ok(());
                 }

@@ -15,6 +15,7 @@ mod anomaly;
 mod check;
 mod common;
 mod compare;
+mod config;
 mod critical_path;
 mod diagnosis;
 mod endpoints;
@@ -28,12 +29,14 @@ mod histograms;
 mod input;
 mod inspect;
 mod listen;
+mod mcp;
 mod output;
 mod page;
 mod parse;
 mod partition;
 mod queues;
 mod report;
+mod sarif;
 mod split;
 mod stream;
 mod summarise;
@@ -149,6 +152,9 @@ enum Command {
     /// Take spans from programs (OTLP over HTTP), keep them in files, and serve the page that follows
     #[command(after_help = "Example: pathlight listen -o spans/")]
     Listen(listen::Args),
+    /// Answer the questions of an assistant or another program (Model Context Protocol), over standard input and output or HTTP
+    #[command(after_help = "Example: pathlight mcp traces.json --baseline yesterday.json")]
+    Mcp(mcp::Args),
     /// Write synthetic traces as Jaeger JSON
     #[command(after_help = "Example: pathlight generate --traces 300 --out traces.json")]
     Generate(generate::Args),
@@ -231,6 +237,7 @@ pub fn run() -> ExitCode {
         Command::Report(mut args) => report::run(&mut args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Listen(args) => listen::run(&args),
+        Command::Mcp(args) => mcp::run(&args),
         Command::Serve(args) => pathlight_serve::run(&args).map_err(Failure::from),
         Command::Split(args) => split::run(&args),
         Command::Summarise(args) => summarise::summarise(&args),

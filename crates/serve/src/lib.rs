@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::header::{CONTENT_SECURITY_POLICY, HOST, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{CONTENT_SECURITY_POLICY, HOST, ORIGIN, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn, map_response};
 use axum::response::Response;
@@ -119,6 +119,27 @@ async fn serve(listener: TcpListener, routes: Router) -> io::Result<()> {
     // The outer layer comes last: a refused request is answered with a policy too.
     let routes = routes.layer(from_fn(answer_own)).layer(map_response(keep_inert));
     axum::serve(tokio::net::TcpListener::from_std(listener)?, routes).await
+}
+
+/// Answers programs of this machine until the process ends: requests that name this machine as their host, and that no page
+/// sends but one of this machine.
+///
+/// # Errors
+/// The connection cannot be used.
+pub fn serve_programs(listener: TcpListener, routes: Router) -> io::Result<()> {
+    Runtime::new()?.block_on(serve(listener, routes.layer(from_fn(refuse_foreign_pages))))
+}
+
+/// Answers what programs send, which name no origin, and pages of this machine: a foreign page must not even ask.
+async fn refuse_foreign_pages(request: Request, next: Next) -> Response {
+    let is_own = request.headers().get(ORIGIN).is_none_or(|origin| {
+        let host = origin.to_str().ok().and_then(|origin| Some(origin.split_once("://")?.1));
+        host.is_some_and(is_local)
+    });
+    if is_own {
+        return next.run(request).await;
+    }
+    api_error(StatusCode::FORBIDDEN, "Pages of other origins are not answered.")
 }
 
 /// Gives an answer the policy of data unless it has one of its own, and fixes its type: opened as a page, an error or a

@@ -18,7 +18,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("generate", &["base", "trace"]),
     ("serve", &[]),
     ("wire", &["base"]),
-    ("cli", &["base", "trace", "ingest", "engine", "backend", "view", "generate", "serve"]),
+    ("mcp", &["base", "trace", "ingest", "engine", "view", "serve"]),
+    ("cli", &["base", "trace", "ingest", "engine", "backend", "view", "generate", "serve", "mcp"]),
 ];
 
 /// Most files of a circle.

@@ -2,4 +2,5 @@
 
 pub mod pictures;
 pub mod redacted;
+pub mod sarif;
 pub mod saved;
