@@ -49,6 +49,7 @@ mod cli {
     mod gate;
     mod inspect;
     mod listen;
+    mod mcp;
     mod redaction;
     mod refused;
     mod summarise;
