@@ -27,12 +27,16 @@ use std::rc::Rc;
 /// The options of `anomaly`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// Traces to judge: files, folders (recursive) or `-`; without normal traces to learn from each request is ranked against all
+    /// others
+    #[arg(required_unless_present_any = ["train", "test", "model", "labels"])]
+    files: Vec<PathBuf>,
     /// Normal traces to learn from: files, folders (recursive) or `-`; or summaries, which hold what some of their requests
     /// are like
-    #[arg(long, visible_alias = "baseline", num_args = 1.., value_name = "FILE", required_unless_present_any = ["model", "labels"])]
+    #[arg(long, visible_alias = "baseline", num_args = 1.., value_name = "FILE", required_unless_present_any = ["files", "model", "labels"])]
     train: Vec<PathBuf>,
-    /// Traces to judge; without any, each training trace is ranked against all others
-    #[arg(long, num_args = 1.., value_name = "FILE")]
+    /// Traces to judge, like FILES; without any, each training trace is ranked against all others
+    #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with = "files")]
     test: Vec<PathBuf>,
     /// Learn from half of the training traces; judge the rest, as it is and made abnormal
     #[arg(long, conflicts_with_all = ["test", "model", "save_model"])]
@@ -93,6 +97,14 @@ pub struct Args {
     settings: AnalysisOptions,
 }
 
+impl Args {
+    /// Returns the files to learn from, and those to judge: what is named alone is learned from, each request but by itself.
+    fn sets(&self) -> (&[PathBuf], &[PathBuf]) {
+        let judged = if self.files.is_empty() { &self.test } else { &self.files };
+        if self.train.is_empty() && self.model.is_empty() { (judged, &[]) } else { (&self.train, judged) }
+    }
+}
+
 /// Reads a size of the auto-encoder.
 fn size(least: u32, most: u32) -> RangedI64ValueParser<u32> {
     RangedI64ValueParser::new().range(i64::from(least)..=i64::from(most))
@@ -149,8 +161,13 @@ fn watch() -> impl FnMut(&TrainingProgress) {
 }
 
 fn evaluate(args: &Args, settings: AnomalySettings) -> Result<(), Failure> {
+    if !args.sets().1.is_empty() {
+        return Err(Failure::Usage(
+            "--evaluate judges a half of the training traces: name only these".to_owned(),
+        ));
+    }
     let selection = args.settings.selection();
-    let mut pool = args.settings.load_groups(&[&args.train])?;
+    let mut pool = args.settings.load_groups(&[args.sets().0])?;
     let query = queries::AnomalyEvaluation { selection, seed: args.seed, splits: args.splits, settings };
     let table = pool.run_watched(query, &mut watch())?;
     let text = if args.settings.json { json::anomaly_evaluation(&table)? + "\n" } else { table_text(&table) };
@@ -207,8 +224,9 @@ fn faults_text(faults: &LabelledCases) -> String {
 
 fn export_vectors(args: &Args, encoding: FeatureEncoding) -> Result<(), Failure> {
     let train = args.settings.selection();
-    let mut groups: Vec<&[PathBuf]> = vec![&args.train];
-    groups.extend((!args.test.is_empty()).then_some(args.test.as_slice()));
+    let (learned, judged) = args.sets();
+    let mut groups = vec![learned];
+    groups.extend((!judged.is_empty()).then_some(judged));
     if let Some(file) = &args.settings.out {
         output::refuse_inputs(file, &groups.concat())?;
     }
@@ -222,15 +240,15 @@ fn export_vectors(args: &Args, encoding: FeatureEncoding) -> Result<(), Failure>
 
 fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
     // A sliding window judges the requests that it learns from, as time goes on.
-    let has_verdicts = !args.test.is_empty() || args.parts.is_some() && args.save_model.is_none();
+    let (learned, judged) = args.sets();
+    let has_verdicts = !judged.is_empty() || args.parts.is_some() && args.save_model.is_none();
     if args.fail_on.is_some() && !has_verdicts {
         let why = "--fail-on needs verdicts, and there are none without traces to judge: name them with --test FILE...";
         return Err(Failure::Usage(why.to_owned()));
     }
     let train = args.settings.selection();
     let mut groups: Vec<&[PathBuf]> = Vec::new();
-    groups.extend((!args.train.is_empty()).then_some(args.train.as_slice()));
-    groups.extend((!args.test.is_empty()).then_some(args.test.as_slice()));
+    groups.extend([learned, judged].into_iter().filter(|files| !files.is_empty()));
     settings.model = read_models(&args.model)?;
     for file in args.save_model.iter().chain(&args.settings.out) {
         output::refuse_inputs(file, &[groups.concat(), args.model.clone()].concat())?;
@@ -248,7 +266,7 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
         output::write(file, &bytes)?;
         settings.model = Some(bytes);
     }
-    if args.test.is_empty() && args.save_model.is_some() {
+    if judged.is_empty() && args.save_model.is_some() {
         return Ok(());
     }
     let test = Selection { group: groups.len() as u8 - 1, ..train.clone() };

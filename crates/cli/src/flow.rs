@@ -128,8 +128,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             what_if_text(&report, &test, rows)
         }
     } else if selection.root == RootEndpoint::TraceRoots && args.parent.is_none() {
-        let parents = pool.run(queries::FlowParents { selection })?;
-        if common.json { json::flow_parents(&parents)? + "\n" } else { parents_text(&parents, rows) }
+        let parents = pool.run(queries::FlowParents { selection: selection.clone() })?;
+        if common.json {
+            json::flow_parents(&parents)? + "\n"
+        } else {
+            headline(&mut pool, selection, settings)? + &parents_text(&parents, rows)
+        }
     } else {
         let parent = args.parent.as_deref().map(|name| endpoint(&pool, name)).transpose()?;
         let report = pool.run(queries::Flow { selection, parent, settings })?;
@@ -185,6 +189,16 @@ fn endpoint(pool: &NativePool, name: &str) -> Result<Endpoint, Failure> {
 
 fn share(value: f64) -> String {
     format!("{:.1}%", 100.0 * value)
+}
+
+/// Returns the answer that a list of parents begins with: what is most worth making faster. Nothing of summaries, which do not
+/// say it.
+fn headline(pool: &mut NativePool, selection: Selection, settings: FlowSettings) -> Result<String, Failure> {
+    if pool.sessions().iter().all(|session| session.set.traces().is_empty()) {
+        return Ok(String::new());
+    }
+    let report = pool.run(queries::Savings { selection, settings })?;
+    Ok(savings::headline(&report).to_text() + "\n\n")
 }
 
 // Writing to a String cannot fail.

@@ -1,6 +1,6 @@
 //! Reading the files of a command line: the load planner, carried out by threads.
 
-use super::{Failure, output};
+use super::{Failure, globs, output};
 use pathlight_base::format::harmless;
 use pathlight_engine::load::{InputFile, LoadPlanner, LoadStep, ReadResult, SplitSearch};
 use pathlight_engine::run::native::NativePool;
@@ -201,14 +201,27 @@ pub fn warn(path: &Path, problem: &str) {
     eprintln!("pathlight: {}", harmless(&format!("{}: {problem}", path.display())));
 }
 
-/// Returns all files named, those of folders sorted. A folder is looked through once, however many links lead to it. A
+/// Returns all files named, those of folders and of patterns sorted. A pattern (`*`, `?`, `**`) is for shells that leave them
+/// to the program; a file of that name goes first. A folder is looked through once, however many links lead to it. A
 /// named input may be a pipe; one found in a folder is a file, since nobody may ever write into a pipe found there.
 pub fn list(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     let fail = |path: &Path, error: std::io::Error| {
         Failure::Usage(format!("cannot read {}: {error}", path.display()))
     };
+    let mut named = Vec::new();
     for path in paths {
+        if globs::is_pattern(path) && std::fs::symlink_metadata(path).is_err() {
+            let fitting = globs::expand(path);
+            if fitting.is_empty() {
+                return Err(Failure::Usage(format!("no file fits {}", path.display())));
+            }
+            named.extend(fitting);
+        } else {
+            named.push(path.clone());
+        }
+    }
+    for path in &named {
         let is_file =
             path.as_os_str() == "-" || !std::fs::metadata(path).map_err(|error| fail(path, error))?.is_dir();
         if is_file {

@@ -24,6 +24,7 @@ mod fetch;
 mod findings;
 mod flow;
 mod generate;
+mod globs;
 mod heatmap;
 mod histograms;
 mod input;

@@ -1,11 +1,15 @@
 //! Savings of every endpoint if its own work were faster, ranked: where a week of work is best spent.
 
 use crate::flow::changes::Amount;
+use crate::say::sentence::Sentence;
 use crate::table::{Column, Number, Table, endpoint_attributes};
-use pathlight_base::format::share;
+use pathlight_base::format::{counted, duration, share};
 use pathlight_engine::flow::{ChangeOf, EndpointSaving, FASTER_PERCENT, Saving, SavingsReport};
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
+
+/// Place of half as long in [`FASTER_PERCENT`]: what endpoints are ranked by.
+const HALF: usize = 1;
 
 /// An endpoint with what it saves if it is faster by one of [`FASTER_PERCENT`].
 pub struct SavingLine {
@@ -47,6 +51,28 @@ impl SavingLine {
 
 fn values(saving: Saving) -> [f64; 4] {
     [saving.mean, saving.p50, saving.p95, saving.p99]
+}
+
+/// Returns which endpoint is most worth making faster, and what that would save; that none is, if so.
+pub fn headline(report: &SavingsReport) -> Sentence {
+    let percent = FASTER_PERCENT[HALF];
+    let best = report.endpoints.first().filter(|endpoint| endpoint.saved_us.levels()[HALF].mean > 0.0);
+    let Some(best) = best else {
+        return Sentence::default()
+            .text("No endpoint would make the requests faster if its own work took less time.");
+    };
+    let before_us = report.latency_us.mean;
+    let after_us = before_us - best.saved_us.levels()[HALF].mean;
+    Sentence::default()
+        .text("If the own work of ")
+        .name(&Endpoint::new(&best.service, &best.operation))
+        .text(&format!(" were {percent} % faster, the mean latency of "))
+        .number(counted(report.requests, "request"))
+        .text(" would be ")
+        .number(duration(after_us))
+        .text(" in place of ")
+        .number(duration(before_us))
+        .text("; no other endpoint would save more.")
 }
 
 /// Returns the table. Files have the savings at every one of [`FASTER_PERCENT`].

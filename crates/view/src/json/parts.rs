@@ -73,14 +73,31 @@ pub(crate) fn ends(interval: Interval) -> [f64; 2] {
     [interval.low, interval.high]
 }
 
+/// Version of the keys: it grows when one goes or changes its meaning. New keys leave it as it is.
+pub(crate) const VERSION: u32 = 1;
+
+/// A report with the version of its keys before them.
+#[derive(Serialize)]
+struct Versioned<'a, R> {
+    version: u32,
+    #[serde(flatten)]
+    report: &'a R,
+}
+
+impl<'a, R> Versioned<'a, R> {
+    fn of(report: &'a R) -> Self {
+        Versioned { version: VERSION, report }
+    }
+}
+
 /// Writes a report for people: one key a line.
 pub(crate) fn pretty(report: &impl Serialize) -> Text {
-    serde_json::to_string_pretty(report).map(shown)
+    serde_json::to_string_pretty(&Versioned::of(report)).map(shown)
 }
 
 /// Writes a report that is too long to be read: on one line.
 pub(crate) fn compact(report: &impl Serialize) -> Text {
-    serde_json::to_string(report).map(shown)
+    serde_json::to_string(&Versioned::of(report)).map(shown)
 }
 
 /// Returns JSON in which what [steers](is_steering) a terminal or a reader is written as `\\uXXXX`, which means the same. JSON
@@ -107,10 +124,12 @@ mod tests {
     #[test]
     fn characters_that_steer_are_written_as_numbers_and_mean_the_same() {
         let name = "a\u{1b}[2J\u{7}\u{7f}\u{9b}2J\u{202e}\u{2028}\u{feff}é日\u{202f}";
-        for json in [pretty(&[name]).unwrap(), compact(&[name]).unwrap()] {
+        let report = std::collections::BTreeMap::from([("name", name)]);
+        for json in [pretty(&report).unwrap(), compact(&report).unwrap()] {
             assert!(!json.chars().any(|c| c != '\n' && is_steering(c)), "{json:?}");
             assert!(json.contains("\\u202e") && json.contains("é日\u{202f}"), "{json}");
-            assert_eq!(serde_json::from_str::<Vec<String>>(&json).unwrap(), [name]);
+            let read: serde_json::Value = serde_json::from_str(&json).unwrap();
+            assert_eq!(read, serde_json::json!({ "version": VERSION, "name": name }));
         }
     }
 }

@@ -20,6 +20,9 @@ What the page exports as JSON and what `pathlight COMMAND --json` prints is the 
 This document is written from the doc comments of the code by the test `report_schema`; `PATHLIGHT_BLESS=1 cargo test --test \
 native report_schema` writes it again.
 
+Every report begins with `version`, 1: it grows when a key goes or changes its meaning, so a program that knows this version \
+can rely on the keys below. New keys may come without a new version.
+
 Times are whole microseconds unless they are means or percentiles, which may have fractions. Percentiles interpolate linearly \
 at (n - 1) p. Ids are canonical: lower-case hexadecimal, trace ids with 32 digits, span ids with 16; ids that are not \
 hexadecimal stay as they are.
