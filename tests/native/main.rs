@@ -52,6 +52,8 @@ mod cli {
     mod mcp;
     mod redaction;
     mod refused;
+    mod sarif;
+    mod shell;
     mod summarise;
 }
 mod generate;

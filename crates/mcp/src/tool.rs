@@ -235,10 +235,11 @@ pub fn loaded(data: &Data) -> Answer {
             as u64
     };
     let [set, baseline] = [crate::data::SET, crate::data::BASELINE].map(traces);
-    let mut lead = format!("{} from {}", counted(set, "trace"), counted(data.files.len() as u64, "file"));
+    let mut lead = counted(set, "trace");
     if data.has_baseline {
-        lead += &format!("; {} of a baseline with them", counted(baseline, "trace"));
+        lead += &format!(", and {} of a baseline", counted(baseline, "trace"));
     }
+    lead += &format!(", from {}", counted(data.files.len() as u64, "file"));
     let files = data.files.iter().map(|file| {
         let mut text = format!(
             "- {}: {}, {}, {}",

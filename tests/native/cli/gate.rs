@@ -131,7 +131,10 @@ fn steps(markdown: &str) -> Vec<(String, String)> {
 #[test]
 fn the_workflow_of_the_documentation_fails_on_a_delay_and_passes_without_one() {
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/ci.md")).unwrap();
-    let steps = steps(&text);
+    let (text, beside) = text.split_once("## Beside the code").unwrap();
+    let steps_beside = steps(beside);
+    let config = beside.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    let steps = steps(text);
     let names: Vec<&str> = steps.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(
         names,
@@ -151,6 +154,18 @@ fn the_workflow_of_the_documentation_fails_on_a_delay_and_passes_without_one() {
         };
         let checked = shell(&steps[1].1);
         assert_eq!(checked.status.code(), Some(expected), "{checked:?}");
+        // The workflow that uploads results, with the rules that the page shows.
+        fs::write(folder.path().join(".pathlight.toml"), config).unwrap();
+        let named = |name: &str| steps_beside.iter().find(|(of, _)| of == name).unwrap().1.clone();
+        assert!(shell(&named("What changed")).status.success());
+        let ruled = shell(&named("Rules of .pathlight.toml"));
+        assert_eq!(ruled.status.code(), Some(expected), "{ruled:?}");
+        for (file, least) in [("findings.sarif", 1), ("check.sarif", usize::from(expected == 3))] {
+            let log = fs::read_to_string(folder.path().join(file)).unwrap();
+            let log: serde_json::Value = serde_json::from_str(&log).unwrap();
+            assert!(log["runs"][0]["results"].as_array().unwrap().len() >= least, "{file}: {log:#}");
+        }
+        fs::remove_file(folder.path().join(".pathlight.toml")).unwrap();
         // This step runs always.
         assert!(shell(&steps[2].1).status.success());
         let report = fs::read_to_string(folder.path().join("summary.md")).unwrap();

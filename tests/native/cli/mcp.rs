@@ -101,7 +101,7 @@ fn sets(folder: &Path) {
         .output()
         .unwrap();
     let places = String::from_utf8(places.stdout).unwrap();
-    let place = places.lines().nth(2).unwrap();
+    let place = places.lines().nth(2).unwrap().split('\t').next().unwrap();
     write("normal.json", None, 1);
     write("slow.json", Some(&format!("{place}=+200000")), 2);
 }
@@ -254,7 +254,8 @@ fn only_allowed_folders_and_addresses_are_read() {
     let (inside, outside) = (scratch.path().join("inside"), scratch.path().join("outside"));
     for folder in [&inside, &outside] {
         std::fs::create_dir_all(folder).unwrap();
-        std::fs::write(folder.join("a.json"), generated_jaeger(10, 5, Shape::Wide, Defects::None)).unwrap();
+        std::fs::write(folder.join("a.json"), generated_jaeger(10, 5, Shape::Wide, Defects::default()))
+            .unwrap();
     }
     let mut client = Client::start(&inside, &[]);
     let up = outside.join("a.json");

@@ -19,6 +19,10 @@ const TOKENS: usize = 4000;
 const MADE: u64 = 20;
 /// Requests on each side of a made fault.
 const TRACES: &str = "400";
+/// The fault: microseconds, in half of the requests.
+const DELAY: &str = "50000@0.5";
+/// Places that fewer requests have are not made slow: nobody would see it in so few of them.
+const LEAST_SHARE: f64 = 0.1;
 /// Spans of these requests.
 const SPANS: &str = "40";
 
@@ -77,20 +81,31 @@ fn made(binary: &Path) -> Outcome<Vec<Case>> {
         Ok::<_, String>(String::from_utf8_lossy(&output.stdout).into_owned())
     };
     let listed = generate(&["--list-places"])?;
-    let places: Vec<&str> = listed.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    // Own work that some requests do: place, service, operation, number of the subspan, share of the requests.
+    let places: Vec<Vec<&str>> = listed
+        .lines()
+        .map(|line| line.split('\t').collect::<Vec<_>>())
+        .filter(|fields| match fields.as_slice() {
+            [_, _, _, part, share] => {
+                *part != "gap" && share.parse().is_ok_and(|share: f64| share >= LEAST_SHARE)
+            }
+            _ => false,
+        })
+        .collect();
     let mut cases = Vec::new();
     for seed in 1..=MADE {
         // Numbers from a fixed sequence, so that places do not come in the order of the list.
         let at = (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) as usize % places.len().max(1);
-        let place = places.get(at).copied().unwrap_or_default();
-        let place = place.split_whitespace().next().unwrap_or_default();
+        let Some([place, service, ..]) = places.get(at).map(Vec::as_slice) else {
+            return Err("the generator lists no places".to_owned());
+        };
         let [normal, fault] = ["normal", "fault"].map(|side| folder.join(format!("{side}-{seed}.json")));
         let [normal_text, fault_text] = [&normal, &fault].map(|path| path.to_string_lossy().into_owned());
         let [first, second] = [2 * seed, 2 * seed + 1].map(|seed| seed.to_string());
         generate(&["--traces", TRACES, "--seed", &first, "--out", &normal_text])?;
-        let inject = format!("{place}=+50000@0.3");
+        let inject = format!("{place}=+{DELAY}");
         generate(&["--traces", TRACES, "--seed", &second, "--inject", &inject, "--out", &fault_text])?;
-        let service = place.rsplit_once(':').map_or(place, |(service, _)| service).to_owned();
+        let service = (*service).to_owned();
         cases.push(Case { name: format!("made {seed}"), normal, fault, service, kind: inject });
     }
     Ok(cases)
