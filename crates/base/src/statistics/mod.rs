@@ -8,6 +8,8 @@ mod math;
 mod percentiles;
 mod random;
 mod testing;
+mod weight;
+mod weighted;
 pub mod welch;
 
 pub use bootstrap::{FEW, WholeAndParts, ratio, ratio_interval, share_intervals};
@@ -19,5 +21,9 @@ pub use percentiles::{LogHistogram, Percentiles, percentile, percentile_in_steps
 pub use random::{Random, mix};
 pub use testing::{
     ChangePoint, change_point, false_discovery, false_discovery_limit, fisher_p, normal_p, student_p, welch_p,
+};
+pub use weight::{Weight, Weights};
+pub use weighted::{
+    WeightedMoments, sort_weighted, weighted_percentile, weighted_percentile_interval, weighted_sum_us,
 };
 pub use welch::{Interval, MeanError, Moments, t_975, welch};
