@@ -9,7 +9,7 @@ use pathlight_engine::requests::{Filter, GroupBy, PercentileRange, RootEndpoint,
 use pathlight_engine::run::native::NativePool;
 use pathlight_engine::summaries::LoadedSummary;
 use pathlight_ingest::KeptTraces;
-use pathlight_trace::{Endpoint, Overlap, PathSettings, Pseudonyms, Reading, Redaction};
+use pathlight_trace::{Endpoint, Overlap, PathSettings, Pseudonyms, Reading, Redaction, TraceSet};
 use pathlight_view::address::Address;
 use pathlight_view::export::saved::ExportRedaction;
 use pathlight_view::{reading, search};
@@ -47,6 +47,24 @@ impl ReadingOption {
     /// Returns what was chosen, else what goes with the overlaps.
     pub fn over(&self, overlap: Overlap) -> Reading {
         self.reading.unwrap_or(overlap.implied_reading())
+    }
+}
+
+/// The tag that says how many requests a trace stands for.
+#[derive(Debug, Default, clap::Args)]
+pub struct WeightOption {
+    /// Tag that says how many requests a trace stands for, before those that are known: a number from 1 up, or a probability
+    /// below 1
+    #[arg(long, value_name = "key=NAME", value_parser = parse::weight_key)]
+    weight: Option<String>,
+}
+
+impl WeightOption {
+    /// Names the chosen tag to a set before anything is added.
+    pub fn apply(&self, set: &mut TraceSet) {
+        if let Some(key) = &self.weight {
+            set.choose_weight_key(key);
+        }
     }
 }
 
@@ -321,6 +339,8 @@ pub struct AnalysisOptions {
     #[command(flatten)]
     pub by: ByOption,
     #[command(flatten)]
+    weight: WeightOption,
+    #[command(flatten)]
     pub path: PathOptions,
     /// Threads (default: one per core)
     #[arg(long, value_parser = parse::threads)]
@@ -398,7 +418,7 @@ impl AnalysisOptions {
 
     fn load_into(&self, groups: &[&[PathBuf]], summaries: Vec<LoadedSummary>) -> Result<NativePool, Failure> {
         let keep = self.sample.map_or(KeptTraces::All, KeptTraces::Sample);
-        let mut pool = input::load(groups, self.threads, &keep, self.out.as_deref())?.pool;
+        let mut pool = input::load(groups, self.threads, &keep, &self.weight, self.out.as_deref())?.pool;
         pool.add_summaries(summaries);
         let holds = |pool: &NativePool, group: u8| {
             let mut traces = pool.sessions().iter().flat_map(|session| session.set.traces());

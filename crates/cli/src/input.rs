@@ -1,5 +1,6 @@
 //! Reading the files of a command line: the load planner, carried out by threads.
 
+use super::common::WeightOption;
 use super::{Failure, globs, output};
 use pathlight_base::format::harmless;
 use pathlight_engine::load::{InputFile, LoadPlanner, LoadStep, ReadResult, SplitSearch};
@@ -27,7 +28,7 @@ pub struct Loaded {
 
 /// Loads files, folders (recursive) and `-` with several threads, large files in chunks. A bad file among good ones is a
 /// warning on standard error. What the first of several lists names becomes group 0 (A), the second group 1 (B). Which traces
-/// are kept is decided file by file. `out` will be written.
+/// are kept is decided file by file; `weight` says which tag holds their weight. `out` will be written.
 ///
 /// # Errors
 /// [`Failure::Usage`] if a path cannot be read at all, is the one to write, or memory ends.
@@ -35,9 +36,10 @@ pub fn load(
     groups: &[&[PathBuf]],
     threads: Option<usize>,
     keep: &KeptTraces,
+    weight: &WeightOption,
     out: Option<&Path>,
 ) -> Result<Loaded, Failure> {
-    load_watched(groups, threads, keep, out, &|_, _| {})
+    load_watched(groups, threads, keep, weight, out, &|_, _| {})
 }
 
 /// Hears of bytes that were read just now, and of how many all files have.
@@ -51,6 +53,7 @@ pub fn load_watched(
     groups: &[&[PathBuf]],
     threads: Option<usize>,
     keep: &KeptTraces,
+    weight: &WeightOption,
     out: Option<&Path>,
     watch: &WatchBytes,
 ) -> Result<Loaded, Failure> {
@@ -82,7 +85,7 @@ pub fn load_watched(
             }
             LoadStep::Read { batches } => {
                 let threads = planner.readers.min(batches);
-                sets.extend(read_all(&paths, &mut planner, threads, &mut problems, &|bytes| {
+                sets.extend(read_all((&paths, weight), &mut planner, threads, &mut problems, &|bytes| {
                     watch(bytes, total)
                 }));
             }
@@ -160,7 +163,7 @@ fn split_points(path: &Path, places: Vec<u64>) -> std::io::Result<Vec<SplitPoint
 
 /// Lets threads take one batch after the other; returns their sets, and in `problems` what could not be read, by file.
 fn read_all(
-    paths: &[PathBuf],
+    (paths, weight): (&[PathBuf], &WeightOption),
     planner: &mut LoadPlanner,
     threads: usize,
     problems: &mut BTreeMap<usize, String>,
@@ -170,6 +173,7 @@ fn read_all(
     let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
     let run = |thread: usize| {
         let mut inputs = ManyInputs::default();
+        weight.apply(&mut inputs.set);
         loop {
             let batch: Vec<(usize, InputFile)> = {
                 let (planner, _) = &mut *lock();

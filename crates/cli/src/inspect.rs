@@ -9,7 +9,7 @@ use pathlight_engine::queries::{self, OverviewReport};
 use pathlight_engine::requests::GroupBy;
 use pathlight_ingest::{Ended, FileReport, KeptTraces};
 use pathlight_trace::{Overlap, PathSettings};
-use pathlight_view::{json, reading};
+use pathlight_view::{json, reading, sampling};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -27,6 +27,8 @@ pub struct Args {
     out: Option<PathBuf>,
     #[command(flatten)]
     reading: common::ReadingOption,
+    #[command(flatten)]
+    weight: common::WeightOption,
     /// Threads (default: one per core)
     #[arg(long, value_parser = parse::threads)]
     threads: Option<usize>,
@@ -42,7 +44,7 @@ const OUTSIDE: usize = 5;
 /// say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let Loaded { mut pool, files } =
-        input::load(&[&args.files], args.threads, &KeptTraces::All, args.out.as_deref())?;
+        input::load(&[&args.files], args.threads, &KeptTraces::All, &args.weight, args.out.as_deref())?;
     let overlap = Overlap::default();
     let settings = PathSettings { overlap, reading: args.reading.over(overlap), by_service: false };
     let overview = pool.run(queries::Overview { settings, by: GroupBy::Root, incomplete: false })?;
@@ -121,7 +123,8 @@ fn to_text(overview: &OverviewReport, files: &[FileReport]) -> String {
         }
     }
     let links = Some(reading::words::links(overview.links)).filter(|links| links.count > 0);
-    for note in links.into_iter().chain(reading::words::notes(&overview.reading)) {
+    let notes = [reading::words::notes(&overview.reading), sampling::words::notes(&overview.sampling)];
+    for note in links.into_iter().chain(notes.into_iter().flatten()) {
         let _ = write!(out, "{} {}. {}", count(note.count), note.what, note.meaning);
         let _ = match note.example.as_str() {
             "" => writeln!(out),

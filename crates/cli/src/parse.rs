@@ -31,6 +31,12 @@ pub fn group_by(text: &str) -> Parsed<GroupBy> {
     GroupBy::parse(text).ok_or("write root, route, shape, automatic, or tag=KEY")
 }
 
+/// Reads `key=NAME`, the tag that says weights.
+pub fn weight_key(text: &str) -> Parsed<String> {
+    let name = text.strip_prefix("key=").filter(|name| !name.is_empty());
+    name.map(str::to_owned).ok_or("write key= and the name of a tag, such as key=sampling.weight")
+}
+
 /// Reads a number from 0 to 1.
 pub fn share(text: &str) -> Parsed<f64> {
     number(text, 1.0).ok_or("write a number from 0 to 1")

@@ -2,6 +2,7 @@
 //! order in which they were filled.
 
 use super::{Flags, NO_ROW, Symbol, TagSetId, TraceSet};
+use pathlight_base::statistics::Weight;
 use std::fmt::Write as _;
 
 const FLAG_NAMES: [(u16, &str); 7] = [
@@ -26,7 +27,10 @@ pub fn dump(set: &TraceSet) -> String {
     for (id, number) in traces {
         let trace = set.traces()[number];
         // Writing to a String cannot fail, here and below.
-        let _ = writeln!(out, "trace {id}: {:?}", trace.shape);
+        let weight = set.weight(number as u32);
+        let weight =
+            if weight == Weight::ONE { String::new() } else { format!(" weight {}", weight.requests()) };
+        let _ = writeln!(out, "trace {id}: {:?}{weight}", trace.shape);
         for row in trace.first..trace.end {
             let process = set.process_of(row);
             let (service, operation) = set.endpoint_name(set.recorded_endpoint(row));

@@ -27,6 +27,7 @@ mod span;
 mod tags;
 mod templates;
 mod tree;
+mod weights;
 
 pub use cardinality::{HighCardinalityKeys, KeyValues};
 pub use coverage::Coverage;
@@ -52,3 +53,4 @@ pub use span::{Flags, LATEST_US, LONGEST_US, ProcessId, RawSpan, SpanKind, is_in
 pub use tags::{ADDRESS_KEYS, KeyFacts, MAX_VALUES_PER_KEY, TagSetId, TagTable};
 pub use templates::{address_template, template};
 pub use tree::{RequestRoots, Role, Tree, is_declared_async};
+pub use weights::{SamplingCounts, TRACE_STATE, WeightSource, says_weight};

@@ -168,10 +168,10 @@ impl Portable {
         if redaction.is_nothing() {
             return;
         }
-        let old = std::mem::take(&mut self.names);
+        let mut old = std::mem::take(&mut self.names);
         let mut names = Interner::default();
         if redaction.tags {
-            self.tag_sets.clear();
+            set.tags.keep_weights(&mut self.tag_sets, &mut old);
             self.high_cardinality.clear();
         }
         for (key, value) in self.tag_sets.iter_mut().flatten() {

@@ -10,6 +10,7 @@ use super::{
     TraceId, TraceShape,
 };
 use hashbrown::{HashMap, HashTable};
+use pathlight_base::statistics::Weight;
 use pathlight_base::steps::BLOCK;
 use rustc_hash::FxBuildHasher;
 use std::hash::Hasher as _;
@@ -84,6 +85,8 @@ pub struct TraceSet {
     pub loading_group: u8,
     pub(super) columns: Columns,
     pub(super) traces: Vec<TraceRow>,
+    /// By trace; empty if each stands for itself.
+    pub(super) weights: Vec<Weight>,
     pub(super) endpoints: Table<(Symbol, Symbol)>,
     pub(super) processes: Table<Process>,
     pub(super) places: Places,
@@ -280,6 +283,9 @@ impl TraceSet {
         let end = self.columns.start_us.len() as u32;
         let number = self.traces.len() as u32;
         self.traces.push(TraceRow { id, first, end, shape });
+        if self.tags.may_say_weights() {
+            self.add_weight();
+        }
         let traces = &self.traces;
         let hash = Table::hash(&id);
         match self.trace_table.find(hash, |&t| traces[t as usize].id == id) {
@@ -342,12 +348,14 @@ impl TraceSet {
         self.places.forget_rows();
         let mut old = std::mem::take(&mut self.columns);
         let traces = std::mem::take(&mut self.traces);
+        let mut weights = std::mem::take(&mut self.weights).into_iter();
         self.trace_table.clear();
         let mut odd = old.odd_parents.iter().peekable();
         let mut kept: Vec<std::ops::Range<usize>> = Vec::new();
         let mut end = 0u32;
         for mut trace in traces {
             let stays = keep(&trace);
+            self.weights.extend(weights.next().filter(|_| stays));
             let first = end;
             while let Some(&&(row, id)) = odd.peek() {
                 if row >= trace.end {
@@ -369,6 +377,9 @@ impl TraceSet {
             let traces = &self.traces;
             self.trace_table
                 .insert_unique(Table::hash(&trace.id), number, |&t| Table::hash(&traces[t as usize].id));
+        }
+        if self.weights.iter().all(|weight| *weight == Weight::ONE) {
+            self.weights = Vec::new();
         }
         self.links.keep(&kept);
         keep_rows(&mut old.parent, &kept);
@@ -550,6 +561,7 @@ impl TraceSet {
     pub(super) fn shrink(&mut self) {
         self.columns.shrink();
         self.traces.shrink_to(with_slack(self.traces.len()));
+        self.weights.shrink_to(with_slack(self.weights.len()));
         self.tags.shrink();
     }
 
@@ -567,6 +579,7 @@ impl TraceSet {
             + self.tags.heap_bytes()
             + self.links.heap_bytes()
             + self.traces.capacity() * size_of::<TraceRow>()
+            + self.weights.capacity() * size_of::<Weight>()
             + self.trace_table.capacity() * 5
             + (self.staged.capacity() + self.duplicates.capacity()) * size_of::<(TraceId, RawSpan)>()
     }

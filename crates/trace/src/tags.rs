@@ -1,6 +1,7 @@
 //! Interned tags: a tag is a (key, value) pair, a span points at one interned set of pairs.
 
 use super::set::with_slack;
+use super::weights::WeightKey;
 use super::{Interner, PEER_KEYS, Symbol, address_template, hash_text};
 use hashbrown::HashTable;
 use pathlight_base::sort::CompactSort as _;
@@ -45,6 +46,8 @@ enum StandIns {
     /// Templates of addresses; hashes of those that the key has, noted once it has too many values. When there are more
     /// than [`MAX_VALUES_PER_KEY`] of them, nothing is stored any longer.
     Templates(FxHashSet<u64>),
+    /// What a value says of the weight of its trace.
+    Weight(WeightKey),
 }
 
 /// Text for a value of which only the presence is stored.
@@ -57,7 +60,7 @@ impl StandIns {
         } else if PEER_KEYS.contains(&key) {
             StandIns::Presence
         } else {
-            StandIns::Nothing
+            WeightKey::of(key).map_or(StandIns::Nothing, StandIns::Weight)
         }
     }
 }
@@ -77,6 +80,8 @@ pub struct TagTable {
     set_table: HashTable<u32>,
     scratch: Vec<u32>,
     generation: u32,
+    /// The keys that say weights, of those seen.
+    weight_keys: Vec<(u32, WeightKey)>,
 }
 
 impl Default for TagTable {
@@ -93,6 +98,7 @@ impl Default for TagTable {
             set_table: HashTable::new(),
             scratch: Vec::new(),
             generation: 0,
+            weight_keys: Vec::new(),
         };
         table.begin();
         table.finish();
@@ -121,7 +127,11 @@ impl TagTable {
         let symbol = self.keys.intern(key).0;
         if symbol as usize == self.facts.len() {
             self.facts.push(KeyFacts::default());
-            self.stand_ins.push(StandIns::of(key));
+            let stand_ins = StandIns::of(key);
+            if let StandIns::Weight(of) = stand_ins {
+                self.weight_keys.push((symbol, of));
+            }
+            self.stand_ins.push(stand_ins);
         }
         symbol
     }
@@ -142,7 +152,7 @@ impl TagTable {
         }
         let cut;
         let value = if value.len() > MAX_VALUE_BYTES {
-            cut = format!("{}…", &value[..value.floor_char_boundary(MAX_VALUE_BYTES)]);
+            cut = self.cut(key, value);
             &cut
         } else {
             value
@@ -167,8 +177,18 @@ impl TagTable {
                 }
                 template
             }
+            StandIns::Weight(of) => Cow::Owned(of.stand_in(value)?),
         };
         Some(self.known_or_new(key, &stand_in, false)?.0)
+    }
+
+    /// Returns what is stored of a value that is too long: of one that says a weight, that weight.
+    fn cut(&self, key: u32, value: &str) -> String {
+        let weight = match &self.stand_ins[key as usize] {
+            StandIns::Weight(of) => of.stand_in(value),
+            _ => None,
+        };
+        weight.unwrap_or_else(|| format!("{}…", &value[..value.floor_char_boundary(MAX_VALUE_BYTES)]))
     }
 
     /// Adds the pair of a key and a value to the set begun, unless it would be new and `is_full`. Returns its number and
@@ -259,7 +279,7 @@ impl TagTable {
         self.facts[key as usize].high_cardinality
             && match &self.stand_ins[key as usize] {
                 StandIns::Nothing => true,
-                StandIns::Presence => false,
+                StandIns::Presence | StandIns::Weight(_) => false,
                 StandIns::Templates(seen) => seen.len() > MAX_VALUES_PER_KEY as usize,
             }
     }
@@ -351,6 +371,15 @@ impl TagTable {
         values.filter(|(key, pair)| pair.0 == *key).map(|(_, (_, value))| self.values.get(Symbol(value)))
     }
 
+    /// Returns whether a pair of a key and a value was stored.
+    pub(super) fn has_pair(&self, key: &str, value: &str) -> bool {
+        let found = self.keys.find(key).zip(self.values.find(value));
+        found.is_some_and(|(key, value)| {
+            let pair = (key.0, value.0);
+            self.pair_table.find(hash_pair(key.0, value.0), |&i| self.pairs[i as usize] == pair).is_some()
+        })
+    }
+
     /// Returns whether the set has `key` = `value`; with a key of too many values it never has.
     pub fn contains(&self, set: TagSetId, key: &str, value: &str) -> bool {
         let (Some(key), Some(value)) = (self.keys.find(key), self.values.find(value)) else { return false };
@@ -403,6 +432,19 @@ impl TagTable {
             // As many as make it too many.
             seen.extend(0..=u64::from(MAX_VALUES_PER_KEY));
         }
+    }
+
+    /// Names the key that says weights before all others.
+    pub(super) fn choose_weight_key(&mut self, key: &str) {
+        let key = self.key(key);
+        self.weight_keys.retain(|(of, _)| *of != key);
+        self.weight_keys.push((key, WeightKey::CHOSEN));
+        self.stand_ins[key as usize] = StandIns::Weight(WeightKey::CHOSEN);
+    }
+
+    /// Returns the keys that say weights, of those seen, by number.
+    pub(super) fn weight_keys(&self) -> &[(u32, WeightKey)] {
+        &self.weight_keys
     }
 
     /// Returns whether the values of a key, by its number, are addresses.

@@ -20,6 +20,7 @@ pub mod palette;
 pub mod queues;
 pub mod reading;
 pub mod requests_list;
+pub mod sampling;
 pub mod say;
 pub mod search;
 pub mod split;

@@ -15,7 +15,7 @@ use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{LogHistogram, Percentiles};
 use pathlight_trace::{
     AcceptedOverlaps, Endpoint, Flags, MAX_VALUES_PER_KEY, OverlapSweep, PathSettings, Quality,
-    ReadingCounts, ReadingObserver, RequestRoots, Role, TraceSet, Tree,
+    ReadingCounts, ReadingObserver, RequestRoots, Role, SamplingCounts, TraceSet, Tree,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -138,6 +138,10 @@ pub struct OverviewReport {
     pub links: LinkCounts,
     /// The part of their traces that no request holds.
     pub outside: OutsidePart,
+    /// What the traces say of how they were sampled.
+    pub sampling: SamplingCounts,
+    /// What those of the set to compare with say.
+    pub other_sampling: SamplingCounts,
     /// Latency of all requests.
     pub latency_us: Percentiles,
     /// Histogram of these latencies.
@@ -245,6 +249,8 @@ pub(crate) struct OverviewPartial {
     reading: ReadingCounts,
     links: LinksPart,
     outside: OutsidePart,
+    sampling: SamplingCounts,
+    other_sampling: SamplingCounts,
     by: GroupBy,
     /// By type: errors, and latencies sorted and packed.
     types: BTreeMap<RequestType, (u64, Vec<u64>)>,
@@ -287,6 +293,8 @@ impl OverviewPartial {
             sum.reading.merge(part.reading);
             sum.links.merge(part.links);
             sum.outside.merge(part.outside);
+            sum.sampling.merge(&part.sampling);
+            sum.other_sampling.merge(&part.other_sampling);
             sum.by = part.by;
             for (name, (errors, latencies)) in part.types {
                 let into = sum.types.entry(name).or_default();
@@ -357,6 +365,8 @@ impl OverviewPartial {
             reading: self.reading,
             links: LinkCounts::default(),
             outside: self.outside,
+            sampling: self.sampling,
+            other_sampling: self.other_sampling,
             latency_us: Percentiles::of_sorted(&all),
             histogram: LogHistogram::of_sorted(&all, HISTOGRAM_BINS),
             by: self.by,
@@ -476,6 +486,7 @@ impl OverviewRun {
             let trace = set.traces()[self.trace as usize];
             if trace.id.group != 0 {
                 self.partial.other_traces += 1;
+                self.partial.other_sampling.observe(set, self.trace);
                 self.partial.other_spans += trace.len() as u64;
                 self.trace += 1;
                 continue;
@@ -502,6 +513,7 @@ impl OverviewRun {
     fn observe(&mut self, set: &TraceSet) {
         let partial = &mut self.partial;
         partial.traces += 1;
+        partial.sampling.observe(set, self.trace);
         partial.spans += self.tree.len() as u64;
         for i in 0..self.tree.len() as u32 {
             let row = self.tree.row(i);

@@ -5,7 +5,9 @@ use super::ParentChoice;
 use super::jaeger::{HostChoice, error_tag, is_error_field, text};
 use crate::json::node::{Bad, Node, Number, Text};
 use crate::sink::Sink;
-use pathlight_trace::{ProcessId, RawSpan, SpanFacts, SpanId, SpanKind, TagSetId, TraceSet};
+use pathlight_trace::{
+    ProcessId, RawSpan, SpanFacts, SpanId, SpanKind, TRACE_STATE, TagSetId, TraceSet, says_weight,
+};
 use std::borrow::Cow;
 
 /// A span as its writer spelled it.
@@ -23,6 +25,8 @@ pub(crate) struct Span<'a> {
     pub status: Option<Node<'a>>,
     pub attributes: Option<Node<'a>>,
     pub events: Option<Node<'a>>,
+    /// `tracestate`.
+    pub state: Option<Node<'a>>,
 }
 
 /// Reads a span with the tags of its scope; `None` if its times leave it out.
@@ -50,6 +54,11 @@ pub(crate) fn read(
         set.tags.add(key, value);
         facts.observe(key, value);
     })?;
+    // What Jaeger keeps of it, where it says how the trace was sampled.
+    let state = span.state.filter(|state| state.is_string());
+    if let Some(state) = text(sink, state, "traceState")?.filter(|state| says_weight(&state.text)) {
+        set.tags.add(TRACE_STATE, &state.text);
+    }
     for event in span.events.into_iter().flat_map(Node::elements) {
         add_event(sink, set, event?)?;
     }

@@ -97,8 +97,8 @@ impl OtlpReader {
         }
         let [trace, id, parent, start, end] =
             node.pick(["traceId", "spanId", "parentSpanId", "startTimeUnixNano", "endTimeUnixNano"])?;
-        let [name, kind, status, attributes, events, links] =
-            node.pick(["name", "kind", "status", "attributes", "events", "links"])?;
+        let [name, kind, status, attributes, events, links, state] =
+            node.pick(["name", "kind", "status", "attributes", "events", "links", "traceState"])?;
         let trace = id_text(sink, trace, "traceId", 16)?;
         let id = id_text(sink, id, "spanId", 8)?;
         let parent_text = id_text(sink, parent, "parentSpanId", 8)?;
@@ -121,6 +121,7 @@ impl OtlpReader {
             status,
             attributes,
             events,
+            state,
         };
         let OtlpReader { resource, scope, .. } = *self;
         let process = resource.unwrap_or(ProcessId(0));
@@ -223,5 +224,35 @@ mod tests {
         assert_eq!(canonical("Sc130fnc2TY=", 8), "49cd77d1f9dcd936");
         assert_eq!(canonical("ab2c1005cfb5390d", 8), "ab2c1005cfb5390d");
         assert_eq!(canonical("odd", 8), "odd");
+    }
+
+    #[test]
+    fn how_a_trace_was_sampled_is_read() {
+        use crate::{ManyInputs, ReadOptions, Reader};
+        let span = |number: u32, state: &str| {
+            format!(
+                r#"{{"traceId":"{number:032x}","spanId":"0000000000000001","name":"get","traceState":{state},
+                "startTimeUnixNano":"1700000000000000000","endTimeUnixNano":"1700000000001000000"}}"#
+            )
+        };
+        let spans = [
+            span(1, r#""rojo=1,ot=th:c""#),
+            span(2, r#""rojo=1""#),
+            span(3, "7"),
+            span(4, r#""ot=p:4""#),
+            span(5, r#""ot=rv:7""#),
+        ];
+        let text = format!(r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{}]}}]}}]}}"#, spans.join(","));
+        let mut inputs = ManyInputs::default();
+        let mut reader = Reader::new("a.json", ReadOptions::default());
+        assert!(reader.feed(text.as_bytes(), &mut inputs).is_ok());
+        assert!(reader.finish(&mut inputs).problems.is_empty());
+        let mut set = inputs.set;
+        assert_eq!(set.seal(), Ok(()));
+        let weights: Vec<f64> = (0..5).map(|trace| set.weight(trace).requests()).collect();
+        assert_eq!(weights, [4.0, 1.0, 1.0, 16.0, 1.0]);
+        // What says nothing of it is no tag, as ever.
+        let keys: Vec<_> = set.tags.keys().into_iter().map(|(key, facts)| (key, facts.occurrences)).collect();
+        assert_eq!(keys, [("w3c.tracestate", 2)]);
     }
 }

@@ -118,6 +118,7 @@ pub(crate) fn span(sink: &mut Sink, set: &mut TraceSet, node: Node<'_>) -> Resul
         status,
         attributes,
         events,
+        state: own.map(|own| own.pick(["TraceState"])).transpose()?.and_then(|[state]| state),
     };
     if let Some(span) = otel::read(sink, set, span, scope, process)? {
         sink.stage_or_leave(set, node.at, trace, span)?;

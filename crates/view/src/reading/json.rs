@@ -1,6 +1,7 @@
 //! Everything that is loaded, and its files.
 
 use crate::json::parts::{Text, compact, public_json};
+use crate::sampling::json::SamplingOf;
 use pathlight_engine::findings::Tops;
 use pathlight_engine::queries::OverviewReport;
 use pathlight_engine::queues::LinkCounts;
@@ -56,6 +57,9 @@ public_json! {
         /// Pairs of processes whose clocks were set, by caller and callee.
         clocks: Vec<ClockOf<'a>> =
             overview.reading.clocks.iter().map(|(pair, clock)| ClockOf::of(pair, clock)).collect(),
+        /// How the traces were sampled, as they say it; left out if they say nothing.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        sampling: Option<SamplingOf> = SamplingOf::of_any(&overview.sampling),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The words of the data-quality panel: what was found in the traces, and how the reading of each file ended.
 
 use super::words::{self, Note};
+use crate::sampling;
 use pathlight_base::format::{self, agreeing, counted};
 use pathlight_engine::queries::OverviewReport;
 use pathlight_ingest::{Ended, FileReport};
@@ -104,6 +105,7 @@ pub fn facts(overview: &OverviewReport) -> Vec<Note> {
         ),
     ];
     all.extend(words::notes(&overview.reading));
+    all.extend(sampling::words::notes(&overview.sampling));
     all.retain(|fact| fact.count > 0);
     all
 }
@@ -113,9 +115,9 @@ pub fn has_problems(file: &FileReport) -> bool {
     !file.problems.is_empty() || file.ended != Ended::Whole || !file.keep.is_all()
 }
 
-/// Returns whether a fact deserves attention; asynchronous spans and links are no fault.
+/// Returns whether a fact deserves attention; asynchronous spans, links, and that traces were sampled are no fault.
 pub fn is_odd(fact: &Note) -> bool {
-    !matches!(fact.key, "async-spans" | "links")
+    !matches!(fact.key, "async-spans" | "links") && !sampling::words::is_calm(fact)
 }
 
 /// Returns how many notes deserve attention: kinds of facts about the traces, and files with problems.

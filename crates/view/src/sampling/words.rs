@@ -1,0 +1,159 @@
+//! The weights of traces in words, for the page, the command line, Markdown and saved reports.
+
+use crate::reading::words::Note;
+use pathlight_base::format::{agreeing, count, counted, number};
+use pathlight_base::statistics::Weight;
+use pathlight_trace::SamplingCounts;
+
+/// Which numbers use weights, said wherever traces have some.
+pub const USE: &str = "All numbers count each trace once.";
+
+/// Returns a number of requests that some stand for, as people say it: of more than ten thousand the first two digits.
+pub fn about(requests: f64) -> String {
+    match requests {
+        r if r >= 999_500_000.0 => format!("{} billion", number(two_digits(r) / 1e9)),
+        r if r >= 999_500.0 => format!("{} million", number(two_digits(r) / 1e6)),
+        r if r >= 10_000.0 => count(two_digits(r) as u64),
+        r => count(r.round() as u64),
+    }
+}
+
+/// Returns a number rounded to its first two digits.
+fn two_digits(value: f64) -> f64 {
+    let unit = 10f64.powi(value.log10().floor() as i32 - 1);
+    (value / unit).round() * unit
+}
+
+/// Returns a weight as a number.
+fn weight(weight: Weight) -> String {
+    number(weight.requests())
+}
+
+/// Returns the range of some weights: `1 to 2,000`, or one number.
+pub fn weights((least, greatest): (Weight, Weight)) -> String {
+    if least == greatest { weight(least) } else { format!("{} to {}", weight(least), weight(greatest)) }
+}
+
+/// Returns notes on what traces say of how they were sampled.
+pub fn notes(counts: &SamplingCounts) -> Vec<Note> {
+    let note = |key, count, what: &'static str, meaning: String| Note {
+        key,
+        count,
+        what: what.into(),
+        meaning,
+        example: String::new(),
+    };
+    let named: u64 = counts.sources.values().sum();
+    let sources: Vec<String> = counts
+        .sources
+        .iter()
+        .map(|(source, traces)| format!("{} by {}", count(*traces), source.name()))
+        .collect();
+    let mut meaning = format!(
+        "{}. Weights are {}; all traces together stand for about {} requests.",
+        sources.join(", "),
+        counts.weights.range.map_or_else(String::new, weights),
+        about(counts.weights.requests())
+    );
+    if counts.without > 0 {
+        let as_one = agreeing(
+            counts.without,
+            "says nothing, and counts as one request",
+            "say nothing, and count as one request each",
+        );
+        meaning += &format!(" {} {as_one}.", counted(counts.without, "trace"));
+    }
+    meaning.push(' ');
+    meaning += USE;
+    let mut notes = vec![
+        note("weights", named, "traces that say how many requests they stand for", meaning),
+        note(
+            "weights-invalid",
+            counts.invalid,
+            "traces whose weight is no number of requests",
+            "They count as one request each.".to_owned(),
+        ),
+        note(
+            "weights-disagree",
+            counts.disagreeing,
+            "traces that say their weight in several ways that disagree",
+            "The first counts: tracestate, then the sample rate, then a probability.".to_owned(),
+        ),
+        note(
+            "weights-vary",
+            counts.varying,
+            "traces of which another span says another weight than the root",
+            "What the root says counts.".to_owned(),
+        ),
+        note(
+            "weights-capped",
+            counts.capped,
+            "traces that stand for 16 million requests or more",
+            "Their weight is capped there.".to_owned(),
+        ),
+        note(
+            "rate-limited",
+            counts.rate_limited,
+            "traces that a rate limiter has chosen",
+            "It does not say how many it left out, so each counts as one request.".to_owned(),
+        ),
+    ];
+    notes.retain(|note| note.count > 0);
+    notes
+}
+
+/// Returns whether a note on sampling is no fault of the traces.
+pub fn is_calm(note: &Note) -> bool {
+    matches!(note.key, "weights" | "rate-limited")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathlight_base::statistics::Weights;
+    use pathlight_trace::WeightSource;
+
+    #[test]
+    fn numbers_of_requests_are_said_as_people_do() {
+        let said = [9_999.4, 1.0, 12_345.0, 1_943_210.0, 999_700.0, 2.46e9].map(about);
+        let grouped = |value| count(value);
+        assert_eq!(
+            said,
+            [
+                grouped(9_999),
+                "1".to_owned(),
+                grouped(12_000),
+                "1.9 million".to_owned(),
+                "1 million".to_owned(),
+                "2.5 billion".to_owned()
+            ]
+        );
+    }
+
+    #[test]
+    fn what_traces_say_of_their_sampling_is_counted_with_its_source() {
+        assert!(notes(&SamplingCounts::default()).is_empty());
+        let weight = |requests| Weight::of_count(requests).unwrap_or_default();
+        let counts = SamplingCounts {
+            sources: [(WeightSource::Threshold, 3), (WeightSource::Tag(1), 1)].into(),
+            without: 1,
+            varying: 2,
+            weights: Weights::of([4.0, 4.0, 4.0, 50.5, 1.0].map(weight)),
+            ..SamplingCounts::default()
+        };
+        let said: Vec<(&str, u64, String)> =
+            notes(&counts).into_iter().map(|note| (note.key, note.count, note.meaning)).collect();
+        assert_eq!(
+            said[0],
+            (
+                "weights",
+                4,
+                "3 by tracestate ot=th, 1 by SampleRate. Weights are 1 to 50.5; all traces together stand for about 64 \
+                 requests. 1 trace says nothing, and counts as one request. All numbers count each trace \
+                 once."
+                    .to_owned()
+            )
+        );
+        assert_eq!((said.len(), said[1].0, said[1].1), (2, "weights-vary", 2));
+    }
+}
