@@ -2,7 +2,7 @@
 
 use super::Failure;
 use super::output::OutputFile;
-use pathlight_generate::{Defects, GenerateOptions, Generator, Inject, Shape, Speed, write_jaeger};
+use pathlight_generate::{Defects, GenerateOptions, Generator, Inject, Sample, Shape, Speed, write_jaeger};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -36,6 +36,11 @@ pub struct Args {
     /// generic-names, ids-in-names
     #[arg(long, value_name = "KIND,...")]
     defects: Option<Defects>,
+    /// Write only what a sampler would keep, with the weight of each trace: p=0.01 of all, and after semicolons slow>500ms (all
+    /// that take longer), errors (all with an error), floor=N (so many of each root endpoint), and how the weight is
+    /// written: as=th (tracestate, default), p, count, rate, datadog, jaeger or nothing
+    #[arg(long, value_name = "SAMPLER")]
+    sample: Option<Sample>,
     /// File to write; standard output if missing
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -55,6 +60,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         speeds: args.speed.clone(),
         timeouts: Vec::new(),
         defects: args.defects.unwrap_or_default(),
+        sample: args.sample.clone(),
     };
     let generator = Generator::new(&options).map_err(|e| Failure::Usage(e.to_string()))?;
     let write = |out: &mut dyn Write| -> io::Result<()> {

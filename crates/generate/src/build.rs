@@ -2,7 +2,7 @@
 
 use super::plan::{Conditions, Plan};
 use super::topology::{Role, Topology};
-use super::{GenerateOptions, GeneratedMessage};
+use super::{GenerateOptions, GeneratedMessage, Kept};
 use pathlight_base::statistics::{Random, mix};
 use pathlight_trace::SpanKind;
 use std::borrow::Cow;
@@ -32,6 +32,8 @@ pub struct GeneratedTrace {
     pub messages: Vec<GeneratedMessage>,
     /// Links of its consumers to spans that no trace has.
     pub lost_senders: u64,
+    /// How it was sampled, if it was: the tags of its root say so.
+    pub kept: Option<Kept>,
 }
 
 /// An instance of a service.
@@ -229,7 +231,7 @@ pub(super) fn assemble(
             },
         });
     }
-    GeneratedTrace { trace_id, processes, spans, messages: Vec::new(), lost_senders: 0 }
+    GeneratedTrace { trace_id, processes, spans, messages: Vec::new(), lost_senders: 0, kept: None }
 }
 
 /// What is known of a trace before it is made.

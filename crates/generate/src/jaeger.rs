@@ -1,7 +1,9 @@
 //! Jaeger JSON, written span by span.
 
 use super::plan::Plan;
-use super::{GenerateOptions, Generated, GeneratedSpan, GeneratedTag, GeneratedTrace, Generator};
+use super::{
+    GenerateOptions, Generated, GeneratedSpan, GeneratedTag, GeneratedTrace, Generator, Kept, Sampler,
+};
 use std::io::{self, Write};
 
 /// Bytes gathered before they are written.
@@ -17,11 +19,15 @@ pub fn write_jaeger(options: &GenerateOptions, out: &mut dyn Write) -> io::Resul
     let mut summary = Generated::default();
     let mut plan = Plan::default();
     json.text("{\"data\":[");
+    let sampler = options.sample.as_ref().map(|sample| Sampler::of(&generator, sample));
     for index in 0..options.traces {
-        if index > 0 {
+        let mut trace = generator.trace_with(index, &mut plan);
+        if sampler.as_ref().is_some_and(|sampler| !sampler.keeps(index, &mut trace)) {
+            continue;
+        }
+        if summary.traces > 0 {
             json.text(",");
         }
-        let trace = generator.trace_with(index, &mut plan);
         json.trace(&trace)?;
         summary.traces += 1;
         summary.spans += trace.spans.len() as u64;
@@ -83,7 +89,7 @@ impl<'a> Json<'a> {
             if i > 0 {
                 self.text(",");
             }
-            self.span(&trace_id, &trace.spans[at]);
+            self.span(&trace_id, &trace.spans[at], trace.kept.filter(|_| at == 0));
             at = (at + stride) % n;
             if self.buffer.len() >= BUFFER {
                 self.flush()?;
@@ -105,7 +111,7 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    fn span(&mut self, trace_id: &[u8], span: &GeneratedSpan) {
+    fn span(&mut self, trace_id: &[u8], span: &GeneratedSpan, kept: Option<Kept>) {
         let Json { buffer, scratch, .. } = self;
         let text = |buffer: &mut Vec<u8>, s: &str| buffer.extend_from_slice(s.as_bytes());
         text(buffer, "{\"traceID\":\"");
@@ -140,6 +146,9 @@ impl<'a> Json<'a> {
         text(buffer, ",\"tags\":[");
         let mut first = true;
         span.visit_tags(scratch, |key, value| tag(buffer, &mut first, key, value));
+        if let Some(kept) = kept {
+            kept.visit_tags(|key, value| tag(buffer, &mut first, key, value));
+        }
         text(buffer, "],\"logs\":[");
         let mut first_log = true;
         span.visit_logs(|at_us, fields| {

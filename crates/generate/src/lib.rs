@@ -41,6 +41,7 @@ mod habits;
 mod jaeger;
 mod messages;
 mod plan;
+mod sample;
 mod shapes;
 mod shop;
 mod tags;
@@ -50,6 +51,7 @@ pub use build::{BuiltReference, GeneratedProcess, GeneratedSpan, GeneratedTrace}
 pub use defects::Defects;
 pub use jaeger::{trace_json, write_jaeger};
 pub use messages::GeneratedMessage;
+pub use sample::{Dialect, Kept, Sample, SampledRequest, Sampler};
 pub use tags::GeneratedTag;
 
 use pathlight_base::statistics::Random;
@@ -159,6 +161,8 @@ pub struct GenerateOptions {
     pub timeouts: Vec<GiveUp>,
     /// Defects of the traces.
     pub defects: Defects,
+    /// What is kept of the traces when they are written; `None`: all.
+    pub sample: Option<Sample>,
 }
 
 impl GenerateOptions {
@@ -181,6 +185,7 @@ impl Default for GenerateOptions {
             speeds: Vec::new(),
             timeouts: Vec::new(),
             defects: Defects::default(),
+            sample: None,
         }
     }
 }
@@ -223,6 +228,8 @@ pub enum GenerateError {
     Endpoint(String),
     /// Not a kind of defect.
     Defect(String),
+    /// Not a sampler.
+    Sample(String),
     /// More spans in one trace than can be numbered.
     Spans(u64),
 }
@@ -249,6 +256,11 @@ impl fmt::Display for GenerateError {
             GenerateError::Defect(text) => {
                 write!(f, "\"{text}\" is no defect; use all or some of {}", Defects::NAMES.join(", "))
             }
+            GenerateError::Sample(text) => write!(
+                f,
+                "\"{text}\" is no sampler; write p=PROBABILITY, and after semicolons what you want of slow>500ms, errors, floor=N, \
+                 as=th (or p, count, rate, datadog, jaeger, nothing)"
+            ),
             GenerateError::Spans(n) => {
                 write!(f, "{n} spans in one trace are too many; use at most 2147483648")
             }
@@ -289,6 +301,7 @@ mod stream {
     pub const DEFECTS: u64 = 4;
     pub const RETRIES: u64 = 5;
     pub const MESSAGES: u64 = 6;
+    pub const SAMPLE: u64 = 7;
 }
 
 /// A system that makes traces.
