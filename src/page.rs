@@ -293,8 +293,8 @@ impl Page {
     /// Returns a text about the requests in sight under the line that says of what traces they are, as the binary writes it.
     pub fn with_scope(self, text: &str) -> String {
         let facts = self.queries().range.fresh();
-        let line = facts.map(|of| reading::words::scope_line(&of.facts));
-        reading::words::under_scope(&line.unwrap_or_default(), text)
+        let lines = facts.map(|of| reading::words::scope_lines(&of.facts));
+        reading::words::under_scope(&lines.unwrap_or_default(), text)
     }
 
     /// Returns whether any set that is loaded is a summary.

@@ -12,8 +12,8 @@ use pathlight_engine::requests::{PercentileRange, RequestType, RootEndpoint, Unt
 use pathlight_trace::Endpoint;
 use pathlight_view::address::Address;
 use pathlight_view::keys::KeyCommand;
-use pathlight_view::reading;
 use pathlight_view::table::fits;
+use pathlight_view::{reading, sampling};
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::JsCast;
@@ -31,6 +31,7 @@ pub struct SelectionBar {
     list: List,
     places: Segments,
     until: Segments,
+    weights: Segments,
     shown: String,
     _keep: Listeners,
 }
@@ -109,6 +110,15 @@ impl SelectionBar {
                 move || end(Until::Answer),
             )
             .button(&keep, done, move || end(Until::Done));
+        let weigh = move |unweighted: bool| page.change(|address| address.unweighted = unweighted);
+        let by_weight = ("By weight", "A trace counts as the requests that it stands for", "weights-on");
+        let once = ("Each trace once", "A trace counts once, however it was sampled", "weights-off");
+        let weights = Segments::new("Sampled traces").button(&keep, by_weight, move || weigh(false)).button(
+            &keep,
+            once,
+            move || weigh(true),
+        );
+        weights.element().show(false);
         let element = div("root-endpoint")
             .attr("role", "region")
             .attr("aria-label", "Selection")
@@ -116,6 +126,7 @@ impl SelectionBar {
             .child(&figures)
             .child(&div("grow"))
             .child(until.element())
+            .child(weights.element())
             .child(places.element())
             .child(&notes);
         SelectionBar {
@@ -127,6 +138,7 @@ impl SelectionBar {
             list,
             places,
             until,
+            weights,
             shown: String::new(),
             _keep: keep,
         }
@@ -369,6 +381,12 @@ impl PagePart for SelectionBar {
             if !scope.is_empty() {
                 scope += reading::words::not_followed(&page.address());
                 figures.push(span("scope muted", &scope).test("range-scope"));
+            }
+            let note = sampling::words::note(facts);
+            self.weights.element().show(note.is_some());
+            self.weights.press(usize::from(page.address().unweighted));
+            if let Some(note) = note {
+                figures.push(span("scope muted", &note).test("range-weights"));
             }
             self.figures.fill(&figures);
         }

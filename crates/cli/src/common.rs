@@ -336,6 +336,9 @@ pub struct AnalysisOptions {
     /// included (not in flow, diagnosis, anomaly and errors)
     #[arg(long, value_name = "END", default_value = "answer", value_parser = ["answer", "done"])]
     until: String,
+    /// Count each trace once, even if it says that it stands for several requests
+    #[arg(long)]
+    pub unweighted: bool,
     #[command(flatten)]
     pub by: ByOption,
     #[command(flatten)]
@@ -447,10 +450,10 @@ impl AnalysisOptions {
             if facts.requests == 0 {
                 return Err(Failure::NoMatch(format!("{side}{}", address.why_empty(&facts))));
             }
-            let line = reading::words::scope_line(&facts);
-            if !line.is_empty() {
+            let lines = reading::words::scope_lines(&facts);
+            if !lines.is_empty() {
                 over += side;
-                over += &line;
+                over += &lines;
             }
         }
         // A command loads once.
@@ -460,10 +463,11 @@ impl AnalysisOptions {
 
     /// Returns the address of the page that shows these requests.
     pub fn address(&self) -> Address {
-        let Selection { root, filters, overlap, reading, range, by, over_all, incomplete, until, .. } =
-            self.selection();
-        let address = Address { root, filters, overlap, reading, range, by, ..Address::default() };
-        Address { over_all, incomplete, until, ..address }
+        let Selection {
+            root, filters, overlap, reading, range, by, over_all, incomplete, until, unweighted, ..
+        } = self.selection();
+        let requests = Address { root, filters, range, by, over_all, ..Address::default() };
+        Address { overlap, reading, incomplete, until, unweighted, ..requests }
     }
 
     fn until(&self) -> Until {
@@ -509,6 +513,7 @@ impl AnalysisOptions {
             over_all: self.over_all,
             incomplete: self.incomplete,
             until: self.until(),
+            unweighted: self.unweighted,
             group: 0,
         }
     }

@@ -105,7 +105,7 @@ fn to_text(overview: &OverviewReport, files: &[FileReport]) -> String {
     }
     let requests = overview.request_types.iter().map(|row| row.requests).sum();
     if requests > 0 || overview.outside.coverage.left_out > 0 {
-        let scope = reading::words::scope(&overview.outside.coverage, requests);
+        let scope = reading::words::scope(&overview.outside.coverage, requests, "");
         let _ = writeln!(out, "All requests: {} {scope}.", count(requests));
         for (is_async, words) in [(true, "asynchronous"), (false, "unattached")] {
             for (endpoint, tops) in overview.outside.by_time(is_async).into_iter().take(OUTSIDE) {

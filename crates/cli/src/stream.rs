@@ -14,6 +14,7 @@ use pathlight_ingest::{
     Ended, FileReport, HEAD_BYTES, KeptTraces, ReadOptions, Reader, SplitFinder, SplitPoint,
 };
 use pathlight_trace::{Portable, TraceSet};
+use pathlight_view::sampling;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -254,6 +255,8 @@ impl Turn {
 #[derive(Default)]
 struct Sums {
     days: BTreeMap<u64, Merger>,
+    /// Whether traces stand for several requests, which no summary says.
+    has_weights: bool,
 }
 
 /// Contents of the sums, and the settings for them.
@@ -276,6 +279,7 @@ impl Sums {
         } else {
             BTreeMap::from([(0, Summary::observe(set, options.settings))])
         };
+        self.has_weights |= set.has_weights();
         parts.into_iter().try_for_each(|(day, part)| self.add(day, part))
     }
 
@@ -287,6 +291,9 @@ impl Sums {
     fn join(parts: Vec<Sums>) -> Result<BTreeMap<u64, Summary>, Failure> {
         let failed = |error: pathlight_engine::summaries::OtherSettings| Failure::Usage(error.to_string());
         let mut all = Sums::default();
+        if parts.iter().any(|part| part.has_weights) {
+            eprintln!("pathlight: {}", sampling::words::SUMMED);
+        }
         for part in parts {
             for (day, sum) in part.days {
                 all.add(day, sum.finish().map_err(failed)?)?;

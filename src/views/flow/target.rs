@@ -149,7 +149,7 @@ impl TargetPanel {
         self.attempt.show(has_ways);
         self.error.set_text(&back_test_words(queries.back_test.fresh().as_deref()));
         let Some(report) = report else {
-            let now = queries.range.fresh().map(|range| self.quantile.get().of(&range.facts.latency_us));
+            let now = queries.range.fresh().map(|range| self.quantile.get().of(range.facts.counted_us()));
             let words = match target {
                 Some(_) => WORKING.to_owned(),
                 None => flow::target::no_target_words(self.quantile.get(), now),

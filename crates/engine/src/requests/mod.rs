@@ -13,7 +13,8 @@ mod types;
 
 pub use entry::{RequestEntry, RequestKey, RequestRef};
 pub use latencies::{TypeCut, TypeLatencies};
-pub use range::{PercentileRange, RangeFacts, RangeMark, RangeReport};
+pub(crate) use range::some_of;
+pub use range::{PercentileRange, RangeFacts, RangeMark, RangeReport, WeightedFacts};
 pub use selected::{Cut, Ends, SelectedRequests};
 pub use selection::{Filter, HitFilter, OnlyFilter, RootEndpoint, Selection, Until};
 pub use types::{GroupBy, RequestType, RequestTypes, TypeFacts, TypeNames};

@@ -21,6 +21,6 @@ impl Query for Range {
             return Ok(RangeReport { range: choice.range, facts: summary.facts(&choice) });
         }
         let (_, facts) = workers.cut(&self.selection).await?;
-        Ok(RangeReport { range: self.selection.range, facts })
+        Ok(RangeReport { range: self.selection.range, facts: facts.by_weight() })
     }
 }

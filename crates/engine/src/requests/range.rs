@@ -1,7 +1,7 @@
 //! Percentile ranges of latency: what they are, which ranks they hold, and what lies inside one.
 
 use super::Until;
-use pathlight_base::statistics::{LogHistogram, Percentiles};
+use pathlight_base::statistics::{LogHistogram, Percentiles, Weight, Weights};
 use pathlight_trace::Coverage;
 use serde::{Deserialize, Serialize};
 
@@ -75,12 +75,40 @@ impl PercentileRange {
     /// Returns the ranks of a percentile range, and of one in which no request lies that of the request nearest to it:
     /// no range of some requests is empty.
     pub fn some_ranks(&self, n: u64) -> std::ops::Range<u64> {
-        let ranks = self.ranks(n);
-        if n == 0 || !ranks.is_empty() {
-            return ranks;
+        some_of(self.ranks(n), n)
+    }
+
+    /// Returns the ranks of a percentile range of requests with weights, by latency: one belongs to percentile 100 (c + w / 2) /
+    /// W, with w its weight, c the weight of those before it and W that of all. Of equal weights these are the ranks of
+    /// their number.
+    pub fn ranks_by_weight(&self, weights: &[Weight]) -> std::ops::Range<u64> {
+        let n = weights.len() as u64;
+        if self.is_all() {
+            return 0..n;
         }
-        let at = ranks.start.min(n - 1);
-        at..at + 1
+        let whole: u128 = weights.iter().map(|weight| u128::from(weight.units())).sum();
+        let (mut from, mut to, mut twice) = (n, n, 0u128);
+        for (rank, weight) in (0..).zip(weights) {
+            let units = u128::from(weight.units());
+            let place = 100_000 * (twice + units);
+            twice += 2 * units;
+            let is_at = |bound: u32, past_equal: bool| {
+                let bound = u128::from(bound) * 2 * whole;
+                place > bound || !past_equal && place == bound
+            };
+            if from == n && is_at(self.lo, false) {
+                from = rank;
+            }
+            if to == n && is_at(self.hi, self.closed) {
+                to = rank;
+            }
+        }
+        self.widened(from, to.max(from), n)
+    }
+
+    /// Returns ranks with as many requests as there must be.
+    fn widened(&self, from: u64, to: u64, n: u64) -> std::ops::Range<u64> {
+        from.min(to - u64::from(self.at_least).min(n / 2).min(to))..to
     }
 
     /// Returns the ranks of a percentile range: request i of n belongs to percentile 100 (i + 0.5) / n, compared in
@@ -102,7 +130,61 @@ impl PercentileRange {
         };
         let from = first_at(self.lo, false);
         let to = first_at(self.hi, self.closed).max(from);
-        from.min(to - u64::from(self.at_least).min(n / 2).min(to))..to
+        self.widened(from, to, n)
+    }
+}
+
+/// Returns some ranks of `n` requests, and of none those of the request nearest to them.
+pub(crate) fn some_of(ranks: std::ops::Range<u64>, n: u64) -> std::ops::Range<u64> {
+    if n == 0 || !ranks.is_empty() {
+        return ranks;
+    }
+    let at = ranks.start.min(n - 1);
+    at..at + 1
+}
+
+/// What sampled requests stand for, and their latency by weight (`docs/definitions/sampling.md`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WeightedFacts {
+    /// Weights of all requests of the selection.
+    pub all: Weights,
+    /// Weights of those in the percentile range.
+    pub inside: Weights,
+    /// Latency of the percentile range, by weight.
+    pub latency_us: Percentiles,
+    /// Sum of the percentile range's latencies times weights in microseconds, rounded.
+    pub latency_sum_us: u128,
+    /// Latency of the whole selection, by weight.
+    pub all_latency_us: Percentiles,
+    /// Histogram of the whole selection in requests that it stands for, rounded.
+    pub histogram: LogHistogram,
+    /// Latency of the percentile range if each request counts once.
+    pub counted_us: Percentiles,
+    /// Latency of the whole selection if each request counts once.
+    pub all_counted_us: Percentiles,
+    /// Whether each request is to count once all the same.
+    pub is_off: bool,
+    /// Whether the latencies beside these facts are by weight.
+    pub is_applied: bool,
+}
+
+impl RangeFacts {
+    /// Returns the latency of the percentile range if each request counts once, for what stands beside numbers that do.
+    pub fn counted_us(&self) -> &Percentiles {
+        self.weighted.as_ref().map_or(&self.latency_us, |weighted| &weighted.counted_us)
+    }
+
+    /// Returns the facts for a report whose numbers are by weight: its latencies are too.
+    #[must_use]
+    pub fn by_weight(mut self) -> RangeFacts {
+        if let Some(weighted) = self.weighted.as_mut().filter(|weighted| !weighted.is_off) {
+            weighted.is_applied = true;
+            self.latency_us = weighted.latency_us;
+            self.latency_sum_us = weighted.latency_sum_us;
+            self.all_latency_us = weighted.all_latency_us;
+            self.histogram = weighted.histogram.clone();
+        }
+        self
     }
 }
 
@@ -133,6 +215,9 @@ pub struct RangeFacts {
     pub until: Until,
     /// Requests of the selection that lead to more than was followed, if they end when everything is done.
     pub cut: u64,
+    /// What the requests stand for, if some stand for more than themselves. All the rest of a report, but for the percentile
+    /// range, is by weight only where this says so.
+    pub weighted: Option<WeightedFacts>,
 }
 
 /// Content of an offered percentile range, where it is cut out of each request type by itself.
@@ -183,6 +268,39 @@ mod tests {
         assert_eq!(PercentileRange::of_ranks(0..9, 9), PercentileRange::ALL);
         assert_eq!(PercentileRange::of_ranks(5..5, 1_000_000), PercentileRange::open(1, 2));
         assert_eq!(PercentileRange::of_ranks(0..0, 0), PercentileRange::open(0, 1));
+    }
+
+    #[test]
+    fn ranks_by_weight_are_those_of_so_many_requests() {
+        use pathlight_base::statistics::Random;
+        let mut random = Random::new(8, 0, 0);
+        let weight = |requests: u64| Weight::of_count(requests as f64).unwrap_or_default();
+        for _ in 0..300 {
+            let n = 1 + random.below(30);
+            let equal = vec![weight(1 + random.below(9)); n as usize];
+            let uneven: Vec<Weight> = (0..n).map(|_| weight(1 + random.below(9))).collect();
+            let (a, b) = (random.below(100_001) as u32, random.below(100_001) as u32);
+            for range in [
+                PercentileRange::open(a.min(b), a.max(b)),
+                PercentileRange::up_to(a),
+                PercentileRange::TAIL,
+                PercentileRange::ALL,
+                PercentileRange::open(50_000, 100_000),
+            ] {
+                assert_eq!(range.ranks_by_weight(&equal), range.ranks(n), "{range:?} of {n}");
+            }
+            // Neighbouring ranges share no request and leave none out.
+            let [low, high] = [(0, a), (a, 100_000)].map(|(lo, hi)| PercentileRange::open(lo, hi));
+            let [low, high] = [low, high].map(|range| range.ranks_by_weight(&uneven));
+            assert_eq!((low.start, low.end, high.end), (0, high.start, n), "{a}");
+        }
+        // Weights 1, 1, 8: the middles of the requests are at 5 %, 15 % and 60 %.
+        let weights = [1, 1, 8].map(weight);
+        let of = |lo, hi| PercentileRange::open(lo, hi).ranks_by_weight(&weights);
+        assert_eq!(
+            [of(0, 50_000), of(50_000, 100_000), of(0, 5_000), of(5_000, 5_001)],
+            [0..2, 2..3, 0..0, 0..1]
+        );
     }
 
     #[test]

@@ -153,6 +153,8 @@ pub struct Selection {
     pub incomplete: bool,
     /// When requests end.
     pub until: Until,
+    /// Whether each request counts once, even if its trace stands for several.
+    pub unweighted: bool,
 }
 
 impl Selection {
@@ -178,6 +180,7 @@ impl Selection {
             by: self.by.clone(),
             incomplete: self.incomplete,
             until: self.until,
+            unweighted: self.unweighted,
             ..Selection::default()
         }
     }

@@ -14,6 +14,7 @@ use crate::flow::passes::FlowTask;
 use crate::passes::{start_over, start_over_set};
 use crate::requests::{RequestKey, Selection, TypeFacts, Until};
 use pathlight_base::encoding;
+use pathlight_base::statistics::Weight;
 use pathlight_trace::{PlaceFacts, hash_bytes};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -245,7 +246,9 @@ impl PassTask {
                     let keys = (requests.into_iter())
                         .map(|request| &table.requests[request as usize])
                         .filter(|request| at.contains(&request.latency_us))
-                        .map(|request| RequestKey::of(&session.set, request));
+                        .map(|request| {
+                            (RequestKey::of(&session.set, request), session.set.weight(request.trace))
+                        });
                     (name, keys.collect::<Vec<_>>())
                 });
                 Ok(Some(encoding::write(&ties.collect::<BTreeMap<_, _>>())))
@@ -258,8 +261,14 @@ impl PassTask {
                 let packed = types.into_iter().map(|(name, of)| (name, pack_sorted(of)));
                 let cut =
                     selected.requests.iter().filter(|&&request| table.requests[request as usize].is_cut);
-                let packed: BTreeMap<_, _> = packed.collect();
-                Ok(Some(encoding::write(&(packed, selected.coverage(), cut.count() as u64))))
+                let cut = cut.count() as u64;
+                // In the same order; none where each request stands for itself.
+                let weight = |request: u32| session.set.weight(table.requests[request as usize].trace);
+                let weights = session.set.has_weights().then(|| {
+                    selected.by_type(is_by_type, |of: &mut Vec<Weight>, request| of.push(weight(request)))
+                });
+                let packed = packed.collect::<BTreeMap<_, _>>();
+                Ok(Some(encoding::write(&(packed, weights, selected.coverage(), cut))))
             }
         }
     }

@@ -129,6 +129,8 @@ fn facts_of(choice: &Choice, trees: &[Tree]) -> RangeFacts {
         coverage: Coverage::default(),
         until: Until::Answer,
         cut: 0,
+        // A summary counts each request once.
+        weighted: None,
     }
 }
 

@@ -109,6 +109,8 @@ pub struct Address {
     pub over_all: bool,
     /// Whether requests whose caller is not recorded count among all requests, although enough traces have their root.
     pub incomplete: bool,
+    /// Whether each request counts once, even if its trace stands for several.
+    pub unweighted: bool,
     /// Grouping of requests into types.
     pub by: GroupBy,
     /// Grouping of what was loaded first where that is chosen automatically, and the reading it was chosen under. It
@@ -161,6 +163,7 @@ impl Default for Address {
             range: PercentileRange::ALL,
             over_all: false,
             incomplete: false,
+            unweighted: false,
             by: GroupBy::default(),
             chosen: None,
             comparison: None,
@@ -211,6 +214,7 @@ impl Address {
                 "range" => address.range = parse_range(&value).unwrap_or(PercentileRange::ALL),
                 "percentiles" => address.over_all = value == "all",
                 "incomplete" => address.incomplete = value == "1",
+                "weights" => address.unweighted = value == "off",
                 // Of a comparison it is also what its frames are compared by.
                 "by" => match GroupBy::parse(&value) {
                     Some(by) => address.by = by,
@@ -333,6 +337,9 @@ impl Address {
         if self.incomplete {
             out.put("incomplete", "1");
         }
+        if self.unweighted {
+            out.put("weights", "off");
+        }
         if self.by != GroupBy::default() {
             out.put("by", &self.by.key());
         }
@@ -440,6 +447,7 @@ impl Address {
             || self.range != before.range
             || self.over_all != before.over_all
             || self.incomplete != before.incomplete
+            || self.unweighted != before.unweighted
             || self.by != before.by
             || self.comparison != before.comparison
             || self.filters != before.filters
@@ -539,6 +547,7 @@ impl Address {
             over_all: self.over_all,
             incomplete: self.incomplete,
             until: if self.view.follows_messages() { self.until } else { Until::Answer },
+            unweighted: self.unweighted,
             group: self.group(),
         }
     }

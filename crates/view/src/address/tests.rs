@@ -239,7 +239,7 @@ proptest! {
         if address.range.is_all() {
             address.range = PercentileRange::ALL;
         }
-        address.incomplete = flags[3];
+        (address.incomplete, address.unweighted) = (flags[3], flags[1]);
         (address.over_all, address.by) = (flags[4], GroupBy::Tag(format!("k{}", names[4])));
         address.filters = filters;
         address.filters.extend(time.map(|(from_us, to_us)| Filter::Time { from_us, to_us }));

@@ -1,5 +1,6 @@
 //! Parts that the public JSON of several reports shares: how a struct of keys is declared, and the keys that many have.
 
+use crate::sampling::json::WeightedOf;
 use pathlight_base::format::is_steering;
 use pathlight_base::statistics::{Interval, Percentiles};
 use pathlight_engine::flame::Waiting;
@@ -59,6 +60,9 @@ public_json! {
         latency_us: Percentiles = facts.latency_us,
         /// Sum of their latencies.
         latency_sum_us: u128 = facts.latency_sum_us,
+        /// The requests that they stand for, where traces were sampled and say so; else left out.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        weighted: Option<WeightedOf> = facts.weighted.as_ref().map(WeightedOf::of),
     }
 }
 

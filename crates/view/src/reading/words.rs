@@ -1,6 +1,7 @@
 //! The effects of the rules for real traces, in words: for the notes of the page and for `inspect`.
 
 use crate::address::Address;
+use crate::sampling;
 use pathlight_base::format::{self, agreeing, count, counted, duration, duration_us, share_of};
 use pathlight_engine::queries::OverviewReport;
 use pathlight_engine::queues::LinkCounts;
@@ -32,13 +33,13 @@ pub fn left_out(quality: &Quality) -> Option<String> {
     (share > GRAVE_SHARE).then(|| format!("{} of span time left out", format::share(share)))
 }
 
-/// Returns of what traces requests are, and what much of these traces they do not hold: one text for all views. Empty where
-/// that is not known.
-pub fn scope(coverage: &Coverage, requests: u64) -> String {
+/// Returns of what traces requests are, how many requests these stand for, and what much of them they do not hold; empty
+/// where that is not known.
+pub fn scope(coverage: &Coverage, requests: u64, stand_for: &str) -> String {
     if coverage.traces == 0 && coverage.left_out == 0 {
         return String::new();
     }
-    let mut out = format!("of {}", counted(coverage.traces, "trace"));
+    let mut out = format!("of {}{stand_for}", counted(coverage.traces, "trace"));
     if coverage.incomplete > 0 && coverage.incomplete >= requests {
         out += " whose callers are not recorded";
     } else if coverage.incomplete > 0 {
@@ -50,9 +51,10 @@ pub fn scope(coverage: &Coverage, requests: u64) -> String {
     out
 }
 
-/// Returns the [scope] of the requests of a selection, and that they do not end with their answer if that is so.
+/// Returns the [scope] of the requests of a selection, and that they do not end with their answer if that is so: one text for
+/// all views.
 pub fn scope_of(facts: &RangeFacts) -> String {
-    let mut out = scope(&facts.coverage, facts.all_requests);
+    let mut out = scope(&facts.coverage, facts.all_requests, &sampling::words::stand_for(facts));
     if facts.until == Until::Done && !out.is_empty() {
         out += "; until everything is done that they lead to";
         if facts.cut > 0 {
@@ -76,13 +78,18 @@ pub fn not_followed(address: &Address) -> &'static str {
     }
 }
 
-/// Returns the line above a text about requests: how many there are, and their [scope](scope_of); empty where that is not
-/// known.
-pub fn scope_line(facts: &RangeFacts) -> String {
-    match scope_of(facts) {
+/// Returns the lines above a text about requests: how many there are, their [scope](scope_of), and what weights change;
+/// empty where nothing is known.
+pub fn scope_lines(facts: &RangeFacts) -> String {
+    let mut lines = match scope_of(facts) {
         scope if scope.is_empty() => scope,
         scope => format!("{} {scope}.\n", counted(facts.all_requests, "request")),
+    };
+    if let Some(note) = sampling::words::note(facts) {
+        lines += &note;
+        lines.push('\n');
     }
+    lines
 }
 
 /// Returns a text under the lines that say over what its numbers are, of which there may be none.
@@ -284,11 +291,11 @@ mod tests {
             dropped_us,
             ..Coverage::default()
         };
-        assert_eq!(scope(&Coverage::default(), 0), "", "a summary");
-        assert_eq!(scope(&of(50, 50, 50), 7), "of 4 traces");
+        assert_eq!(scope(&Coverage::default(), 0, ""), "", "a summary");
+        assert_eq!(scope(&of(50, 50, 50), 7, ""), "of 4 traces");
         let share = |of| format::share(of);
         assert_eq!(
-            scope(&of(874, 60, 51), 7),
+            scope(&of(874, 60, 51), 7, ""),
             format!(
                 "of 4 traces; {} of the recorded time runs asynchronously, and no request waits for it; {} of the recorded time hangs \
                  below spans that are missing, and is in no request; {} of the recorded time lies outside its parent and is left \
@@ -300,10 +307,10 @@ mod tests {
         );
         let incomplete = Coverage { incomplete: 7, left_out: 1, ..of(0, 0, 0) };
         assert_eq!(
-            scope(&incomplete, 7),
+            scope(&incomplete, 7, ""),
             "of 4 traces whose callers are not recorded; 1 request whose caller is not recorded is left out"
         );
-        assert!(scope(&incomplete, 9).starts_with("of 4 traces, 7 of them without a recorded caller;"));
+        assert!(scope(&incomplete, 9, "").starts_with("of 4 traces, 7 of them without a recorded caller;"));
     }
 
     #[test]

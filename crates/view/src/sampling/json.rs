@@ -1,6 +1,8 @@
 //! How traces were sampled, as JSON.
 
 use crate::json::parts::public_json;
+use pathlight_base::statistics::Percentiles;
+use pathlight_engine::requests::WeightedFacts;
 use pathlight_trace::SamplingCounts;
 use std::collections::BTreeMap;
 
@@ -28,6 +30,22 @@ public_json! {
         varying: u64 = counts.varying,
         /// Traces of a rate limiter, which says no weight.
         rate_limited: u64 = counts.rate_limited,
+    }
+}
+
+public_json! {
+    /// The requests that sampled ones stand for.
+    WeightedOf(facts: &WeightedFacts) {
+        /// Their number: the sum of the weights of the requests in the percentile range.
+        requests: f64 = facts.inside.requests(),
+        /// Effective number of requests, (sum w)^2 / sum w^2.
+        effective: f64 = facts.inside.effective(),
+        /// Least and greatest weight.
+        weights: Option<[f64; 2]> = facts.inside.range.map(|(least, most)| [least.requests(), most.requests()]),
+        /// Their latencies by weight.
+        latency_us: Percentiles = facts.latency_us,
+        /// Whether the numbers of this report are by weight; else each request counts once in them.
+        is_applied: bool = facts.is_applied,
     }
 }
 

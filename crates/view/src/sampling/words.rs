@@ -1,12 +1,17 @@
 //! The weights of traces in words, for the page, the command line, Markdown and saved reports.
 
 use crate::reading::words::Note;
-use pathlight_base::format::{agreeing, count, counted, number};
+use pathlight_base::format::{agreeing, count, counted, duration, number};
 use pathlight_base::statistics::Weight;
+use pathlight_engine::requests::{RangeFacts, WeightedFacts};
 use pathlight_trace::SamplingCounts;
 
 /// Which numbers use weights, said wherever traces have some.
-pub const USE: &str = "All numbers count each trace once.";
+pub const USE: &str = "Percentile ranges and the latency of the selection go by weight; all other numbers count each \
+                       trace once.";
+
+/// Said where traces with weights are summed up in a file.
+pub const SUMMED: &str = "Traces say that they were sampled and stand for several requests each; a summary counts each trace once.";
 
 /// Returns a number of requests that some stand for, as people say it: of more than ten thousand the first two digits.
 pub fn about(requests: f64) -> String {
@@ -32,6 +37,36 @@ fn weight(weight: Weight) -> String {
 /// Returns the range of some weights: `1 to 2,000`, or one number.
 pub fn weights((least, greatest): (Weight, Weight)) -> String {
     if least == greatest { weight(least) } else { format!("{} to {}", weight(least), weight(greatest)) }
+}
+
+/// Returns what requests stand for, as a part of a sentence about their traces: ` for about 1.9 million requests`; empty if
+/// each stands for itself.
+pub fn stand_for(facts: &RangeFacts) -> String {
+    let all = facts.weighted.as_ref().map(|weighted| weighted.all.requests());
+    all.map_or_else(String::new, |requests| format!(" for about {} requests", about(requests)))
+}
+
+/// Returns what weights change of the numbers of some requests, and which numbers go by them; `None` if each stands for
+/// itself.
+pub fn note(facts: &RangeFacts) -> Option<String> {
+    let WeightedFacts { all, all_latency_us, all_counted_us, is_off, .. } = facts.weighted.as_ref()?;
+    let each = format!(
+        "Traces were sampled, and stand for {} requests each",
+        all.range.map_or_else(String::new, weights)
+    );
+    if *is_off {
+        return Some(format!("{each}, but as chosen all numbers count each trace once."));
+    }
+    let effective = match all.are_equal() {
+        true => String::new(),
+        false => format!(" They say as much as {} that were not sampled would.", about(all.effective())),
+    };
+    let [weighted, counted] = [all_latency_us.p99, all_counted_us.p99].map(duration);
+    let p99 = match weighted == counted {
+        true => format!("p99 is {weighted} either way"),
+        false => format!("p99 is {weighted} by weight, {counted} if each trace counts once"),
+    };
+    Some(format!("{each}: {p99}.{effective} {USE}"))
 }
 
 /// Returns notes on what traces say of how they were sampled.
@@ -110,7 +145,7 @@ pub fn is_calm(note: &Note) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_base::statistics::Weights;
+    use pathlight_base::statistics::{Percentiles, Weights};
     use pathlight_trace::WeightSource;
 
     #[test]
@@ -148,12 +183,41 @@ mod tests {
             (
                 "weights",
                 4,
-                "3 by tracestate ot=th, 1 by SampleRate. Weights are 1 to 50.5; all traces together stand for about 64 \
-                 requests. 1 trace says nothing, and counts as one request. All numbers count each trace \
-                 once."
-                    .to_owned()
+                format!(
+                    "3 by tracestate ot=th, 1 by SampleRate. Weights are 1 to 50.5; all traces together stand for about 64 \
+                     requests. 1 trace says nothing, and counts as one request. {USE}"
+                )
             )
         );
         assert_eq!((said.len(), said[1].0, said[1].1), (2, "weights-vary", 2));
+    }
+
+    #[test]
+    fn what_weights_change_is_said_with_both_numbers() {
+        assert_eq!((stand_for(&RangeFacts::default()), note(&RangeFacts::default())), (String::new(), None));
+        let weight = |requests| Weight::of_count(requests).unwrap_or_default();
+        let p99 = |p99| Percentiles { p99, ..Percentiles::default() };
+        let weighted = WeightedFacts {
+            all: Weights::of([weight(1.0), weight(1.0), weight(2000.0)]),
+            all_latency_us: p99(310_000.0),
+            all_counted_us: p99(1_240_000.0),
+            ..WeightedFacts::default()
+        };
+        let said = |weighted: WeightedFacts| {
+            note(&RangeFacts { weighted: Some(weighted), ..RangeFacts::default() }).unwrap_or_default()
+        };
+        let each = format!("Traces were sampled, and stand for 1 to {} requests each", count(2000));
+        let [by_weight, counted] = [310_000.0, 1_240_000.0].map(duration);
+        assert_eq!(
+            said(weighted.clone()),
+            format!(
+                "{each}: p99 is {by_weight} by weight, {counted} if each trace counts once. They say as much as 1 that were \
+                 not sampled would. {USE}"
+            )
+        );
+        let off = WeightedFacts { is_off: true, ..weighted.clone() };
+        assert_eq!(said(off), format!("{each}, but as chosen all numbers count each trace once."));
+        let facts = RangeFacts { weighted: Some(weighted), ..RangeFacts::default() };
+        assert_eq!(stand_for(&facts), format!(" for about {} requests", count(2002)));
     }
 }

@@ -3,13 +3,16 @@ use crate::endpoints::impact_query::Impact;
 use crate::flame::histograms_query::Histograms;
 use crate::flame::query::CriticalPath;
 use crate::requests::query::Range;
-use crate::requests::{PercentileRange, Selection};
+use crate::requests::{PercentileRange, RangeFacts, Selection};
+use crate::requests_list::query::Requests;
 use crate::run::cuts::CUTS_KEPT;
+use crate::run::native::NativePool;
 use crate::run::partials::{opened, parts};
 use crate::run::pass::{NamedPass, Pass};
 use crate::run::query::Query;
 use crate::run::{Cuts, Plan, PlanStep, Session};
 use pathlight_base::encoding;
+use pathlight_base::statistics::Random;
 use pathlight_trace::{Flags, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 
 const TAIL: PercentileRange = PercentileRange::open(50_000, 100_000);
@@ -145,5 +148,92 @@ fn a_plan_of_a_message_gives_the_report_as_bytes() -> Result<(), EngineError> {
     assert_eq!(CriticalPath::read_report(&bytes)?, session.run(query)?);
     assert!(Plan::of_message(&[], &Cuts::default()).is_err());
     assert!(Plan::of_message(&[255], &Cuts::default()).is_err());
+    Ok(())
+}
+
+/// Adds requests of one span each, as (trace, latency, weight).
+fn add_sampled(set: &mut TraceSet, requests: &[(u64, u64, u64)]) -> Result<(), EngineError> {
+    for &(trace, latency_us, weight) in requests {
+        set.tags.begin();
+        set.tags.add("SampleRate", &weight.to_string());
+        let span = RawSpan {
+            id: SpanId::hex(1),
+            parent: SpanId::hex(0),
+            start_us: 1000 * trace,
+            duration_us: latency_us,
+            operation: set.names.intern("get"),
+            process: set.process("shop", "", TagSetId::EMPTY),
+            tags: set.tags.finish(),
+            flags: Flags::default(),
+        };
+        set.stage(TraceId::hex(u128::from(trace) + 1), span)?;
+    }
+    Ok(set.seal()?)
+}
+
+#[test]
+fn percentile_ranges_of_sampled_requests_go_by_weight() -> Result<(), EngineError> {
+    let mut random = Random::new(4, 0, 0);
+    for _ in 0..60 {
+        // Few latencies, so that ranges end among equal ones.
+        let mut requests: Vec<(u64, u64, u64)> = (0..2 + random.below(30))
+            .map(|trace| (trace, 10 * (1 + random.below(5)), 1 + random.below(9)))
+            .collect();
+        let lo = random.below(100_000) as u32;
+        let hi = lo + 1 + random.below(100_000 - u64::from(lo)) as u32;
+        let range = PercentileRange::open(lo, hi);
+        let selection = Selection { over_all: true, ..Selection::default() }.with_range(range);
+        // Split among workers, of which the last may have no weight at all.
+        let workers = 1 + random.below(3) as usize;
+        let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
+        for &request in &requests {
+            add_sampled(&mut sets[random.below(workers as u64) as usize], &[request])?;
+        }
+        let mut pool = NativePool::of(sets)?;
+        let facts = pool.run(Range { selection: selection.clone() })?.facts;
+        let listed = pool.run(Requests { selection: selection.clone(), limit: 100 })?;
+        let mut found: Vec<u64> = listed.rows.iter().map(|row| row.start_us / 1000).collect();
+        found.sort_unstable();
+        // Each request so many times, in order; those whose middle lies inside.
+        requests.sort_by_key(|&(trace, latency_us, _)| (latency_us, trace));
+        let whole: u64 = requests.iter().map(|request| request.2).sum();
+        let mut before = 0;
+        let mut wanted: Vec<u64> = Vec::new();
+        let mut nearest = None;
+        for &(trace, _, weight) in &requests {
+            let place = 100_000 * (2 * before + weight);
+            before += weight;
+            if nearest.is_none() && place >= 2 * whole * u64::from(lo) {
+                nearest = Some(trace);
+            }
+            let bounds = 2 * whole * u64::from(lo)..2 * whole * u64::from(hi);
+            wanted.extend(Some(trace).filter(|_| range.is_all() || bounds.contains(&place)));
+        }
+        if wanted.is_empty() {
+            wanted.push(nearest.unwrap_or(requests[requests.len() - 1].0));
+        }
+        wanted.sort_unstable();
+        assert_eq!(found, wanted, "{range:?} {requests:?}");
+        assert_eq!(facts.requests, wanted.len() as u64);
+        let inside: Vec<_> = requests.iter().filter(|request| wanted.contains(&request.0)).collect();
+        let weight: u64 = inside.iter().map(|request| request.2).sum();
+        if requests.iter().all(|request| request.2 == 1) {
+            assert_eq!(facts.weighted, None);
+            continue;
+        }
+        let Some(weighted) = &facts.weighted else { panic!("no weights: {requests:?}") };
+        assert_eq!((weighted.inside.requests(), weighted.all.requests()), (weight as f64, whole as f64));
+        let sum_us: u64 = inside.iter().map(|request| request.1 * request.2).sum();
+        assert_eq!((weighted.is_applied, facts.latency_sum_us), (true, u128::from(sum_us)));
+        // Switched off it is as if no trace said anything.
+        let off = Selection { unweighted: true, ..selection.clone() };
+        let mut plain = TraceSet::new();
+        let ones: Vec<_> = requests.iter().map(|&(trace, us, _)| (trace, us, 1)).collect();
+        add_sampled(&mut plain, &ones)?;
+        let plain = NativePool::of(vec![plain])?.run(Range { selection })?.facts;
+        let off = pool.run(Range { selection: off })?.facts;
+        assert_eq!(off.weighted.as_ref().map(|weighted| weighted.is_off), Some(true));
+        assert_eq!(RangeFacts { weighted: None, ..off }, plain);
+    }
     Ok(())
 }
