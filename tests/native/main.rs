@@ -32,6 +32,7 @@ mod analysis {
     mod places;
     mod reading_cases;
     mod real_traces;
+    mod sampling;
     mod savings;
     mod sections;
     mod selection;

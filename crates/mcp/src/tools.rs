@@ -99,7 +99,7 @@ pub fn overview(data: &mut Data, _: &About) -> Asked {
         let (traces, spans) = (counted(report.other_traces, "trace"), counted(report.other_spans, "span"));
         lead += &format!(" Baseline: {traces}, {spans}.");
     }
-    let scope = reading::words::scope_line(&found.facts.coverage, found.facts.all_requests);
+    let scope = reading::words::scope_lines(&found.facts);
     if !scope.is_empty() {
         lead += &format!(" {}", scope.trim_end());
     }

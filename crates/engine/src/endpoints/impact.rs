@@ -7,7 +7,7 @@ use crate::requests::{PercentileRange, RangeFacts};
 use crate::verdict::ServicesPartial;
 use crate::verdict::one_set::sums;
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::Interval;
+use pathlight_base::statistics::{Interval, Weight};
 use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -23,6 +23,8 @@ pub struct ImpactPart {
     pairs: Vec<(u32, u32, PairSums)>,
     /// Each request, where they are few.
     few: FewRequests,
+    /// How often a microsecond of a request of weight 1 is counted: 256 times by weight.
+    units: u32,
 }
 
 /// Time that requests of one root endpoint spend in one endpoint.
@@ -37,9 +39,10 @@ struct PairSums {
 }
 
 impl PairSums {
-    fn merge(&mut self, other: PairSums) {
-        self.exclusive_us += other.exclusive_us;
-        self.interior_us += other.interior_us;
+    /// Adds other sums, of which each microsecond is so many units.
+    fn merge(&mut self, other: PairSums, units: u128) {
+        self.exclusive_us += other.exclusive_us * units;
+        self.interior_us += other.interior_us * units;
         self.requests += other.requests;
         self.interior_requests += other.interior_requests;
     }
@@ -119,8 +122,23 @@ pub struct ImpactReport {
 }
 
 impl ImpactPart {
-    /// Sums some requests of a worker's table.
-    pub fn observe(set: &TraceSet, table: &PathTable, requests: &[u32]) -> ImpactPart {
+    /// Sums some requests of a worker's table, `by_weight` as the requests that they stand for.
+    pub fn observe(set: &TraceSet, table: &PathTable, requests: &[u32], by_weight: bool) -> ImpactPart {
+        if !by_weight || !set.has_weights() {
+            return ImpactPart::observe_units(set, table, requests, 1, |_| 1);
+        }
+        let units = |request: u32| set.weight(table.requests[request as usize].trace).units().into();
+        ImpactPart::observe_units(set, table, requests, Weight::UNITS, units)
+    }
+
+    /// Sums requests, of which each microsecond counts so often; one of weight 1 counts `one` times.
+    fn observe_units(
+        set: &TraceSet,
+        table: &PathTable,
+        requests: &[u32],
+        one: u32,
+        units: impl Fn(u32) -> u128,
+    ) -> ImpactPart {
         let mut collapser = Collapser::new(set);
         let mut roots: BTreeMap<u32, (u64, u128)> = BTreeMap::new();
         let mut pairs: hashbrown::HashMap<(u32, u32), PairSums, rustc_hash::FxBuildHasher> =
@@ -130,7 +148,7 @@ impl ImpactPart {
             let root = set.endpoint(facts.row).0;
             let of_root = roots.entry(root).or_default();
             of_root.0 += 1;
-            of_root.1 += u128::from(facts.latency_us);
+            of_root.1 += u128::from(facts.latency_us) * units(request);
             // The root's own context, and whether its endpoint is also called below it.
             let is_root = |c: u32| table.contexts()[c as usize].0 == NO_ROW;
             let (mut own_us, mut recurs) = (0, false);
@@ -143,15 +161,16 @@ impl ImpactPart {
             }
             for entry in collapser.collapse(table, request) {
                 let is_own = entry.endpoint.0 == root;
-                pairs.entry((root, entry.endpoint.0)).or_default().merge(PairSums {
+                let sums = PairSums {
                     exclusive_us: entry.exclusive_us.into(),
                     interior_us: (entry.exclusive_us - if is_own { own_us } else { 0 }).into(),
                     requests: 1,
                     interior_requests: u64::from(!is_own || recurs),
-                });
+                };
+                pairs.entry((root, entry.endpoint.0)).or_default().merge(sums, units(request));
             }
         }
-        let mut out = ImpactPart::default();
+        let mut out = ImpactPart { units: one, ..ImpactPart::default() };
         let mut name_of = vec![NO_ROW; set.endpoints().len()];
         let mut name = |endpoint: u32, names: &mut Vec<Endpoint>| {
             let place = &mut name_of[endpoint as usize];
@@ -170,7 +189,11 @@ impl ImpactPart {
             let pair = (name(root, &mut out.names), name(endpoint, &mut out.names), sums);
             out.pairs.push(pair);
         }
-        out.few = FewRequests::observe(set, table, requests, |endpoint| name(endpoint, &mut out.names));
+        let weigh = |us: u64, request: u32| {
+            u64::try_from(u128::from(us) * units(request) / u128::from(one)).unwrap_or(u64::MAX)
+        };
+        out.few =
+            FewRequests::observe(set, table, requests, |endpoint| name(endpoint, &mut out.names), weigh);
         out
     }
 
@@ -188,26 +211,36 @@ impl ImpactPart {
         let mut roots: BTreeMap<u32, (u64, u128)> = BTreeMap::new();
         let mut pairs: BTreeMap<(u32, u32), PairSums> = BTreeMap::new();
         let mut few = Vec::new();
+        // Requests of a worker without weights have 1.
+        let units = parts.iter().map(|part| part.units).max().unwrap_or(1).max(1);
+        let facts = if units > 1 { facts.by_weight() } else { facts };
+        let units = u128::from(units);
         for part in parts {
+            let more = units / u128::from(part.units.max(1));
             let number: Vec<u32> = part.names.iter().map(|name| numbers[name]).collect();
             for (root, requests, latency_us) in part.roots {
                 let sum = roots.entry(number[root as usize]).or_default();
                 sum.0 += requests;
-                sum.1 += latency_us;
+                sum.1 += latency_us * more;
             }
             for (root, endpoint, sums) in part.pairs {
-                pairs.entry((number[endpoint as usize], number[root as usize])).or_default().merge(sums);
+                let pair = (number[endpoint as usize], number[root as usize]);
+                pairs.entry(pair).or_default().merge(sums, more);
             }
             few.push((part.few, number));
         }
         let intervals = FewRequests::intervals(few, numbers.len(), facts.requests);
+        let whole = |us: u128| (us + units / 2) / units;
+        for sums in pairs.values_mut() {
+            (sums.exclusive_us, sums.interior_us) = (whole(sums.exclusive_us), whole(sums.interior_us));
+        }
         let mut report = ImpactReport { range: Some(range), facts, ..ImpactReport::default() };
         report.roots = roots
             .into_iter()
             .map(|(endpoint, (requests, latency_us))| RootRow {
                 endpoint: ReportEndpoint(endpoint),
                 requests,
-                latency_us,
+                latency_us: whole(latency_us),
             })
             .collect();
         // Stable sorts here and below: what is equal stays by name.

@@ -69,7 +69,7 @@ impl EndpointPart {
             next += u32::from(!row.exclusive.is_empty());
         }
         let of = |context: u32| number_of[table.contexts()[context as usize].1.0 as usize];
-        let waits = WaitSums::observe(set, table, requests, next as usize, of);
+        let waits = WaitSums::observe(set, table, requests, next as usize, of, |_| 1);
         let names = set.endpoints();
         let rows = rows.into_iter().zip(names).filter(|(row, _)| !row.exclusive.is_empty());
         let rows = rows.map(|(row, (service, operation))| RowPart {
@@ -81,7 +81,13 @@ impl EndpointPart {
         EndpointPart {
             requests: requests.len() as u64,
             rows: rows.collect(),
-            few: FewRequests::observe(set, table, requests, |endpoint| number_of[endpoint as usize]),
+            few: FewRequests::observe(
+                set,
+                table,
+                requests,
+                |endpoint| number_of[endpoint as usize],
+                |us, _| us,
+            ),
             waits,
             chains: Contexts::of_table(set, table, chains),
         }
@@ -111,7 +117,7 @@ impl EndpointPart {
             waits.iter().map(|(_, names)| names.iter().map(number).collect()).collect();
         let waits = waits.into_iter().zip(&numbers).map(|((waits, _), numbers)| (waits, numbers.as_slice()));
         let waits = WaitSums::merge(waits.collect());
-        let mut waiting = waits.by_key();
+        let mut waiting = waits.by_key(1);
         let mut report = EndpointsReport { range: Some(range), facts, ..EndpointsReport::default() };
         for same in rows.chunk_by(|a, b| a.name == b.name) {
             let weight = |values: &dyn Fn(&RowPart) -> &Vec<u64>| {

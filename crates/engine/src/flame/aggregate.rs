@@ -4,6 +4,7 @@ use super::wait_sums::WaitSums;
 use super::{Context, ContextNode, Contexts, CriticalPathReport, PathTable, Weight};
 use crate::ids::{NodeId, ReportEndpoint};
 use crate::requests::{PercentileRange, RangeFacts};
+use pathlight_base::statistics::{Weight as RequestWeight, Weights, sort_weighted};
 use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +52,19 @@ pub struct Aggregate {
     inclusive: Vec<u64>,
     /// By context.
     waits: WaitSums,
+    /// Weights of the requests, if they count.
+    weights: Option<WeightColumns>,
+}
+
+/// Weights of requests, beside their values.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct WeightColumns {
+    /// Those of all requests.
+    all: Weights,
+    /// Of each exclusive value.
+    exclusive: Vec<RequestWeight>,
+    /// Of each inclusive value.
+    inclusive: Vec<RequestWeight>,
 }
 
 /// Sums of a context.
@@ -63,8 +77,13 @@ struct Sums {
 }
 
 impl Aggregate {
-    /// Sums some requests of a worker's table.
-    pub fn observe(set: &TraceSet, table: &PathTable, requests: impl Iterator<Item = u32>) -> Aggregate {
+    /// Sums some requests of a worker's table, `by_weight` as the requests that they stand for.
+    pub fn observe(
+        set: &TraceSet,
+        table: &PathTable,
+        requests: impl Iterator<Item = u32>,
+        by_weight: bool,
+    ) -> Aggregate {
         let chosen: Vec<u32> = requests.collect();
         let mut sums = vec![Sums::default(); table.contexts().len()];
         // Entries by context: counted first, so that the values of one context lie together.
@@ -79,6 +98,19 @@ impl Aggregate {
         let (mut place, total) = begins(sums.iter());
         let mut exclusive = vec![0u64; total];
         let mut inclusive = vec![0u64; total];
+        let weight = |request: u32| set.weight(table.requests[request as usize].trace);
+        let mut weights = by_weight.then(|| {
+            let (mut place, mut column) = (place.clone(), vec![RequestWeight::ONE; total]);
+            for &request in &chosen {
+                for entry in table.entries(request) {
+                    let place = &mut place[entry.context as usize];
+                    column[*place] = weight(request);
+                    *place += 1;
+                }
+            }
+            let all = Weights::of(chosen.iter().map(|&request| weight(request)));
+            WeightColumns { all, inclusive: column.clone(), exclusive: column }
+        });
         for &request in &chosen {
             for entry in table.entries(request) {
                 let place = &mut place[entry.context as usize];
@@ -94,15 +126,29 @@ impl Aggregate {
         found.zip(0..).for_each(|((_, number), next)| *number = next);
         let values = sums.into_iter().map(|sums| Some(sums).filter(|sums| sums.requests > 0)).collect();
         let contexts = Contexts::of_table(set, table, values);
-        for column in [&mut exclusive, &mut inclusive] {
-            each(&contexts, column, |values| {
-                values.sort_unstable();
-                pack(values);
-            });
+        match &mut weights {
+            None => {
+                for column in [&mut exclusive, &mut inclusive] {
+                    each(&contexts, column, |values| {
+                        values.sort_unstable();
+                        pack(values);
+                    });
+                }
+            }
+            Some(weights) => {
+                sort_by_weight(&contexts, &mut exclusive, &mut weights.exclusive);
+                sort_by_weight(&contexts, &mut inclusive, &mut weights.inclusive);
+            }
         }
         let key = |context: u32| number_of[context as usize];
-        let waits = WaitSums::observe(set, table, &chosen, contexts.nodes.len(), key);
-        Aggregate { requests: chosen.len() as u64, contexts, exclusive, inclusive, waits }
+        let keys = contexts.nodes.len();
+        let waits = match by_weight {
+            true => {
+                WaitSums::observe(set, table, &chosen, keys, key, |request| weight(request).units().into())
+            }
+            false => WaitSums::observe(set, table, &chosen, keys, key, |_| 1),
+        };
+        Aggregate { requests: chosen.len() as u64, contexts, exclusive, inclusive, waits, weights }
     }
 
     /// Joins accumulators of disjoint requests; the result does not depend on their order.
@@ -110,7 +156,14 @@ impl Aggregate {
         let requests = parts.iter().map(|part| part.requests).sum();
         let (mut forests, mut exclusive, mut inclusive) = (Vec::new(), Vec::new(), Vec::new());
         let (mut waits, mut counts) = (Vec::new(), Vec::new());
+        let mut weights: Option<(Weights, Vec<_>, Vec<_>)> = None;
         for part in parts {
+            if let Some(of_part) = part.weights {
+                let (all, exclusive, inclusive) = weights.get_or_insert_default();
+                all.merge(&of_part.all);
+                exclusive.push(of_part.exclusive);
+                inclusive.push(of_part.inclusive);
+            }
             let of_part: Vec<u32> = part.contexts.nodes.iter().map(|node| node.value.requests).collect();
             counts.push(of_part);
             forests.push(part.contexts);
@@ -122,6 +175,11 @@ impl Aggregate {
             into.requests += from.requests;
             into.spans += from.spans;
             into.errors += from.errors;
+        });
+        // All parts have weights, or none has.
+        let weights = weights.map(|(all, exclusive, inclusive)| {
+            let place = |parts| placed(&contexts, parts, &counts, &places);
+            WeightColumns { all, exclusive: place(exclusive), inclusive: place(inclusive) }
         });
         let column = |parts: Vec<Vec<u64>>| {
             let (mut place, total) = begins(contexts.nodes.iter().map(|node| &node.value));
@@ -137,32 +195,55 @@ impl Aggregate {
                     *place += values.len();
                 }
             }
-            each(&contexts, &mut joined, |values| {
-                // A stable sort joins the runs of the parts.
-                values.sort();
-                pack(values);
-            });
             joined
         };
-        let (exclusive, inclusive) = (column(exclusive), column(inclusive));
+        let (mut exclusive, mut inclusive) = (column(exclusive), column(inclusive));
+        let mut weights = weights;
+        match &mut weights {
+            None => {
+                for column in [&mut exclusive, &mut inclusive] {
+                    each(&contexts, column, |values| {
+                        // A stable sort joins the runs of the parts.
+                        values.sort();
+                        pack(values);
+                    });
+                }
+            }
+            Some(weights) => {
+                sort_by_weight(&contexts, &mut exclusive, &mut weights.exclusive);
+                sort_by_weight(&contexts, &mut inclusive, &mut weights.inclusive);
+            }
+        }
         let waits = WaitSums::merge(waits.into_iter().zip(places.iter().map(Vec::as_slice)).collect());
-        Aggregate { requests, contexts, exclusive, inclusive, waits }
+        Aggregate { requests, contexts, exclusive, inclusive, waits, weights }
     }
 
     /// Returns the report of a merged accumulator; exemplars are found by another pass.
     pub fn finish(mut self, range: PercentileRange, facts: RangeFacts) -> CriticalPathReport {
         let requests = self.requests;
-        let weights = |mut column: Vec<u64>| {
+        let by_weight = self.weights.take();
+        let weights = |mut column: Vec<u64>, of: &dyn Fn(&WeightColumns) -> &Vec<RequestWeight>| {
             let mut weights: Vec<Weight> = Vec::with_capacity(self.contexts.nodes.len());
+            let mut rest = by_weight.as_ref().map(|columns| of(columns).as_slice()).unwrap_or_default();
             each(&self.contexts, &mut column, |values| {
                 unpack(values);
-                weights.push(Weight::of_sorted(values, requests));
+                weights.push(match &by_weight {
+                    None => Weight::of_sorted(values, requests),
+                    Some(WeightColumns { all, .. }) => {
+                        let (here, after) = rest.split_at(values.len());
+                        rest = after;
+                        let pairs: Vec<_> = values.iter().copied().zip(here.iter().copied()).collect();
+                        Weight::of_weighted(&pairs, all)
+                    }
+                });
             });
             weights
         };
-        let exclusive = weights(std::mem::take(&mut self.exclusive));
-        let inclusive = weights(std::mem::take(&mut self.inclusive));
-        let mut waiting = self.waits.by_key();
+        let exclusive = weights(std::mem::take(&mut self.exclusive), &|columns| &columns.exclusive);
+        let inclusive = weights(std::mem::take(&mut self.inclusive), &|columns| &columns.inclusive);
+        let facts = if by_weight.is_some() { facts.by_weight() } else { facts };
+        let unit = if by_weight.is_some() { RequestWeight::UNITS } else { 1 };
+        let mut waiting = self.waits.by_key(unit.into());
         let mut nodes: Vec<ContextNode> = Vec::with_capacity(self.contexts.nodes.len());
         let weights = exclusive.into_iter().zip(inclusive);
         for (Context { parent, endpoint, value }, (exclusive_us, inclusive_us)) in
@@ -231,6 +312,43 @@ fn begins<'a>(sums: impl ExactSizeIterator<Item = &'a Sums>) -> (Vec<usize>, usi
         total += sums.requests as usize;
     }
     (begins, total)
+}
+
+/// Puts the weights of parts where their values are, context by context; `places` are the numbers of their contexts.
+fn placed(
+    contexts: &Contexts<Sums>,
+    parts: Vec<Vec<RequestWeight>>,
+    counts: &[Vec<u32>],
+    places: &[Vec<u32>],
+) -> Vec<RequestWeight> {
+    let (mut place, total) = begins(contexts.nodes.iter().map(|node| &node.value));
+    let mut joined = vec![RequestWeight::ONE; total];
+    for ((part, counts), places) in parts.iter().zip(counts).zip(places) {
+        let mut rest = part.as_slice();
+        for (&count, &node) in counts.iter().zip(places) {
+            let (weights, after) = rest.split_at(count as usize);
+            rest = after;
+            let place = &mut place[node as usize];
+            joined[*place..*place + weights.len()].copy_from_slice(weights);
+            *place += weights.len();
+        }
+    }
+    joined
+}
+
+/// Sorts and packs the values of each context, with their weights.
+fn sort_by_weight(contexts: &Contexts<Sums>, column: &mut [u64], weights: &mut [RequestWeight]) {
+    let mut rest = weights;
+    each(contexts, column, |values| {
+        let (here, after) = std::mem::take(&mut rest).split_at_mut(values.len());
+        rest = after;
+        let mut pairs: Vec<_> = values.iter().copied().zip(here.iter().copied()).collect();
+        sort_weighted(&mut pairs);
+        for ((value, weight), pair) in values.iter_mut().zip(here).zip(pairs) {
+            (*value, *weight) = pair;
+        }
+        pack(values);
+    });
 }
 
 /// Does something with the values of each context in turn.

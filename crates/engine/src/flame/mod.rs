@@ -20,6 +20,8 @@ mod table;
 pub(crate) mod wait_sums;
 mod waits;
 mod walk;
+#[cfg(all(test, not(target_arch = "wasm32")))]
+mod weighted_tests;
 
 pub use aggregate::{Aggregate, pack_sorted, unpack_sorted};
 pub use collapse::{Collapser, EndpointEntry};

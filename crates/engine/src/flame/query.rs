@@ -23,7 +23,8 @@ impl Query for CriticalPath {
             return Ok(summary.critical_path(&choice)?);
         }
         let (requests, facts) = workers.cut(&self.selection).await?;
-        let aggregate = Aggregate::merge(requests.partials(ContextsPass).await?);
+        let by_weight = facts.counts_weights();
+        let aggregate = Aggregate::merge(requests.partials(ContextsPass { by_weight }).await?);
         let targets = ExemplarTargets::new(&aggregate);
         let mut report = aggregate.finish(self.selection.range, facts);
         let found = requests.partials(ExemplarsPass { targets: targets.clone() }).await?;
@@ -34,13 +35,18 @@ impl Query for CriticalPath {
 
 /// Times by calling context.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct ContextsPass;
+pub(crate) struct ContextsPass {
+    /// Whether requests count as those that they stand for.
+    pub by_weight: bool,
+}
 
 impl RequestPass for ContextsPass {
     type Part = Aggregate;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        over.sweep_at_once(|rows| Aggregate::observe(rows.set, rows.table, rows.numbers()))
+        over.sweep_at_once(move |rows| {
+            Aggregate::observe(rows.set, rows.table, rows.numbers(), self.by_weight)
+        })
     }
 }
 

@@ -3,7 +3,9 @@
 use crate::ids::{NodeId, ReportEndpoint};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef};
 use crate::verdict::TimedSubject;
-use pathlight_base::statistics::percentile;
+use pathlight_base::statistics::{
+    Percentiles, Weight as RequestWeight, Weights, percentile, weighted_sum_us,
+};
 use pathlight_trace::{Endpoint, Interner, SpanId, TraceSet};
 use serde::{Deserialize, Serialize};
 
@@ -79,6 +81,23 @@ impl Weight {
             p95: percentile(sorted, 0.95),
             p99: percentile(sorted, 0.99),
         }
+    }
+}
+
+impl Weight {
+    /// Summarises the sorted values of the requests that contain something, by weight; `whole` are the weights of all requests
+    /// in the percentile range.
+    pub fn of_weighted(sorted: &[(u64, RequestWeight)], whole: &Weights) -> Weight {
+        let Percentiles { p50, p95, p99, .. } = Percentiles::of_weighted(sorted);
+        let (units, one) = (weighted_sum_us(sorted), u128::from(RequestWeight::UNITS));
+        let mean = match whole.are_equal() {
+            true => {
+                let sum: u128 = sorted.iter().map(|&(us, _)| u128::from(us)).sum();
+                sum as f64 / whole.seen.max(1) as f64
+            }
+            false => units as f64 / whole.units as f64,
+        };
+        Weight { sum: units.saturating_add(one / 2) / one, mean, p50, p95, p99 }
     }
 }
 

@@ -14,12 +14,14 @@ const SEED: u64 = 7;
 pub struct FewRequests(Vec<WholeAndParts>);
 
 impl FewRequests {
-    /// Notes requests of a worker's table; `number` numbers endpoints of the set anew.
+    /// Notes requests of a worker's table; `number` numbers endpoints of the set anew, `weigh` makes of microseconds of a
+    /// request those that count.
     pub fn observe(
         set: &TraceSet,
         table: &PathTable,
         requests: &[u32],
         mut number: impl FnMut(u32) -> u32,
+        weigh: impl Fn(u64, u32) -> u64,
     ) -> FewRequests {
         if requests.len() >= FEW {
             return FewRequests::default();
@@ -27,8 +29,8 @@ impl FewRequests {
         let mut collapser = Collapser::new(set);
         let of_request = |&request: &u32| {
             let entries = collapser.collapse(table, request).iter().filter(|entry| entry.exclusive_us > 0);
-            let times = entries.map(|entry| (number(entry.endpoint.0), entry.exclusive_us));
-            (table.requests[request as usize].latency_us, times.collect())
+            let times = entries.map(|entry| (number(entry.endpoint.0), weigh(entry.exclusive_us, request)));
+            (weigh(table.requests[request as usize].latency_us, request), times.collect())
         };
         FewRequests(requests.iter().map(of_request).collect())
     }

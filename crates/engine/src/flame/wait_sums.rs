@@ -26,13 +26,15 @@ struct WaitSum {
 }
 
 impl WaitSums {
-    /// Sums what some requests of a worker wait for; `key` gives the number below `keys` that a context is counted under.
+    /// Sums what some requests of a worker wait for; `key` gives the number below `keys` that a context is counted under, `units`
+    /// how often a request counts.
     pub fn observe(
         set: &TraceSet,
         table: &PathTable,
         requests: &[u32],
         keys: usize,
         key: impl Fn(u32) -> u32,
+        units: impl Fn(u32) -> u128,
     ) -> WaitSums {
         let all = || {
             requests.iter().flat_map(move |&request| table.waits(request).iter().map(move |w| (request, w)))
@@ -74,7 +76,8 @@ impl WaitSums {
             for &(callee, request, is_certain, us) in waits.iter() {
                 let is_new = last != Some((callee, request));
                 last = Some((callee, request));
-                out.add(WaitSum { key, callee, is_certain, us: us.into(), requests: u64::from(is_new) });
+                let us = u128::from(us) * units(request);
+                out.add(WaitSum { key, callee, is_certain, us, requests: u64::from(is_new) });
             }
         }
         out
@@ -114,8 +117,9 @@ impl WaitSums {
         out
     }
 
-    /// Takes out, key by key from 0 on, what requests with that key wait for, by name of the service.
-    pub fn by_key(&self) -> impl FnMut(u32) -> Vec<Waiting> + '_ {
+    /// Takes out, key by key from 0 on, what requests with that key wait for, by name of the service; a microsecond has been
+    /// counted `units` times.
+    pub fn by_key(&self, units: u128) -> impl FnMut(u32) -> Vec<Waiting> + '_ {
         let mut rest = self.sums.as_slice();
         move |key| {
             let sums = rest.iter().take_while(|sum| sum.key == key).count();
@@ -123,7 +127,7 @@ impl WaitSums {
             rest = after;
             let waiting = |sum: &WaitSum| Waiting {
                 callee: self.callees[sum.callee as usize].clone(),
-                us: sum.us,
+                us: (sum.us + units / 2) / units,
                 requests: sum.requests,
                 is_certain: sum.is_certain,
             };

@@ -169,6 +169,19 @@ pub struct WeightedFacts {
 }
 
 impl RangeFacts {
+    /// Returns whether numbers by weight differ from those that count each request once.
+    pub fn counts_weights(&self) -> bool {
+        self.weighted.as_ref().is_some_and(|weighted| !weighted.is_off)
+    }
+
+    /// Returns the mean latency of the percentile range in microseconds, as its sum goes.
+    pub fn mean_us(&self) -> f64 {
+        match &self.weighted {
+            Some(weighted) if weighted.is_applied => self.latency_us.mean,
+            _ => self.latency_sum_us as f64 / self.requests.max(1) as f64,
+        }
+    }
+
     /// Returns the latency of the percentile range if each request counts once, for what stands beside numbers that do.
     pub fn counted_us(&self) -> &Percentiles {
         self.weighted.as_ref().map_or(&self.latency_us, |weighted| &weighted.counted_us)

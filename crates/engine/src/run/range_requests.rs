@@ -288,6 +288,7 @@ impl Workers {
                 }
             }
         }
+        let has_weights = types.values().any(|of| of.1.iter().any(|weight| *weight != Weight::ONE));
         let weighted = has_weights.then(|| {
             let mut all: Vec<(u64, Weight)> = types
                 .values()
@@ -297,7 +298,8 @@ impl Workers {
             all
         });
         let unweighted = selection.unweighted;
-        let sorted = |(us, weights)| Sorted::of(us, if unweighted { Vec::new() } else { weights });
+        let counts = has_weights && !unweighted;
+        let sorted = |(us, weights)| Sorted::of(us, if counts { weights } else { Vec::new() });
         let mut types: ByType<Sorted> = types.into_iter().map(|(name, of)| (name, sorted(of))).collect();
         let range = selection.range;
         let holds = |sorted: &Sorted| !sorted.ranks(range).is_empty();

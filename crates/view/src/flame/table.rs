@@ -51,7 +51,7 @@ impl FlameSource for CriticalPathReport {
 pub fn title(label: &str, facts: &RangeFacts) -> String {
     let few =
         if facts.requests < FEW { format!(" ({})", format::sample(facts.requests)) } else { String::new() };
-    let mean = format::duration(facts.latency_sum_us as f64 / facts.requests.max(1) as f64);
+    let mean = format::duration(facts.mean_us());
     format!("{label}: mean critical path {mean} per request{few}")
 }
 

@@ -339,8 +339,8 @@ mod tests {
         facts.cut = 1;
         assert!(scope_of(&facts).contains(", of which 1 leads to more than is followed (100 traces, "));
         facts.cut = 1200;
-        assert!(scope_line(&facts).starts_with("7 requests of 4 traces; until everything is done"));
-        assert!(scope_line(&facts).contains("lead to more"));
+        assert!(scope_lines(&facts).starts_with("7 requests of 4 traces; until everything is done"));
+        assert!(scope_lines(&facts).contains("lead to more"));
         let said = |fragment: &str| not_followed(&Address::parse(fragment));
         assert_eq!(said("until=done&view=flow"), "; in this view until their answer");
         assert_eq!((said("until=done&view=flame"), said("view=flow")), ("", ""));

@@ -7,8 +7,8 @@ use pathlight_engine::requests::{RangeFacts, WeightedFacts};
 use pathlight_trace::SamplingCounts;
 
 /// Which numbers use weights, said wherever traces have some.
-pub const USE: &str = "Percentile ranges and the latency of the selection go by weight; all other numbers count each \
-                       trace once.";
+pub const USE: &str = "Percentile ranges, the latency of the selection, and times in Flame graph (critical-path) and Endpoints (but \
+                       those of services) go by weight; all other numbers count each trace once.";
 
 /// Said where traces with weights are summed up in a file.
 pub const SUMMED: &str = "Traces say that they were sampled and stand for several requests each; a summary counts each trace once.";
