@@ -464,7 +464,17 @@ impl AnalysisOptions {
     /// Returns the address of the page that shows these requests.
     pub fn address(&self) -> Address {
         let Selection {
-            root, filters, overlap, reading, range, by, over_all, incomplete, until, unweighted, ..
+            root,
+            filters,
+            overlap,
+            reading,
+            range,
+            by,
+            over_all,
+            incomplete,
+            until,
+            unweighted,
+            ..
         } = self.selection();
         let requests = Address { root, filters, range, by, over_all, ..Address::default() };
         Address { overlap, reading, incomplete, until, unweighted, ..requests }

@@ -8,8 +8,8 @@ use super::table::{TextTable, more};
 use pathlight_base::format::duration;
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{
-    CallTarget, ChangeOf, Changes, EvaluationReport, FASTER_PERCENT, FlowParent, FlowReport, Quantile,
-    SavingsReport, TargetReport, TimeoutReport, WhatIfReport,
+    ChangeOf, Changes, EvaluationReport, FASTER_PERCENT, FlowParent, FlowReport, Quantile, SavingsReport,
+    TargetReport, TimeoutReport, WhatIfReport,
 };
 use pathlight_engine::queries;
 use pathlight_engine::requests::{RootEndpoint, Selection};

@@ -141,7 +141,7 @@ pub fn findings(data: &mut Data, args: &About) -> Asked {
         let before = if finding.is_as_before { " The same holds in the baseline." } else { "" };
         let sentence = words::sentence(finding).to_quoted();
         let text = format!("{}. {name} ({handle}): {sentence}{before}{cost}", at + 1);
-        let mut value = records::finding(finding);
+        let mut value = records::finding(&report, finding);
         value["handle"] = handle.into();
         (text, value)
     });
@@ -228,7 +228,9 @@ pub fn what_if(data: &mut Data, args: &WhatIf) -> Asked {
     if let Some(text) = &args.target {
         let (quantile, target_us) = written::target(text)?;
         let test = back_test(data, &selection)?;
-        let report = Rc::new(data.ask(queries::Target { selection, settings, quantile, target_us })?);
+        let (baseline, selection) = data.with_baseline(selection);
+        let report =
+            Rc::new(data.ask(queries::Target { selection, baseline, settings, quantile, target_us })?);
         let lead = format!("{} {}", target::sentence(&report), prediction::back_test_words(Some(&test)));
         let answer = Answer::of(lead)
             .with("requests", report.requests)
@@ -424,7 +426,7 @@ pub fn abnormal(data: &mut Data, args: &About) -> Asked {
     let report =
         Rc::new(data.ask(queries::Anomalies { train, test, settings: AnomalySettings::default() })?);
     let is_listed = |line: &AnomalyLine| report.is_abnormal(line.row()) || !report.has_verdicts;
-    let lines = AnomalyLine::of(&report).into_iter().filter(is_listed);
+    let lines = AnomalyLine::of(&report, None).into_iter().filter(is_listed);
     let rows = lines.map(|line| {
         let row = line.row();
         let reasons = anomalies::reasons(&report, row);

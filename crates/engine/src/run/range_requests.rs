@@ -9,8 +9,8 @@ use super::workers::Workers;
 use crate::EngineError;
 use crate::flame::unpack_sorted;
 use crate::requests::{
-    Cut, Ends, PercentileRange, RangeFacts, RangeMark, RequestKey, RequestType, Selection, Until, WeightedFacts,
-    some_of,
+    Cut, Ends, PercentileRange, RangeFacts, RangeMark, RequestKey, RequestType, Selection, Until,
+    WeightedFacts, some_of,
 };
 use futures_util::future::try_join;
 use pathlight_base::encoding;

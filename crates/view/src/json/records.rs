@@ -7,7 +7,7 @@ use super::parts::public_json;
 use pathlight_engine::anomalies::{AnomalyReport, AnomalyRow};
 use pathlight_engine::diagnosis::{DiagnosedEndpoint, TypePlaces};
 use pathlight_engine::endpoints::ImpactReport;
-use pathlight_engine::findings::Finding;
+use pathlight_engine::findings::{Finding, FindingsReport};
 use pathlight_engine::flame::{RequestNode, RequestRow};
 use pathlight_engine::flow::{CallBudget, EvaluationReport, ShareChange, TargetWay, WhatIfReport};
 use pathlight_engine::queries::TypeRow;
@@ -145,9 +145,9 @@ public_json! {
     }
 }
 
-/// Returns a finding.
-pub fn finding(finding: &Finding) -> Value {
-    RecordKind::Finding.of(&crate::findings::json::Finding::of(finding))
+/// Returns a finding of a report.
+pub fn finding(report: &FindingsReport, finding: &Finding) -> Value {
+    RecordKind::Finding.of(&crate::findings::json::Finding::of(report, finding))
 }
 
 /// Returns a service of two sets.
@@ -178,7 +178,7 @@ pub fn path_node(node: &RequestNode) -> Value {
 
 /// Returns a judged request.
 pub fn abnormal(report: &AnomalyReport, row: &AnomalyRow) -> Value {
-    RecordKind::Abnormal.of(&crate::anomalies::json::Row::of(report, row))
+    RecordKind::Abnormal.of(&crate::anomalies::json::Row::of(report, None, row))
 }
 
 /// Returns what a what-if does to the latency.

@@ -7,7 +7,7 @@ use crate::anomalies::paper::FeatureEncoding;
 use crate::diagnosis::{Aggregates, DiagnosisSettings};
 use crate::findings::FindingsReport;
 use crate::flow::paper::FlowSettings;
-use crate::flow::{Changes, Quantile};
+use crate::flow::{CallTarget, Changes, Quantile};
 use crate::heatmap::ColumnOrder;
 use crate::pool::QueryError;
 use crate::queries::{self, ListedQuery as _, SpanKey};
@@ -58,9 +58,15 @@ fn every() -> Vec<Vec<u8>> {
         queries::WhatIf { selection: all(), baseline: None, settings, changes: Changes::default() }
             .to_message(),
         queries::Savings { selection: all(), settings }.to_message(),
-        queries::Target { selection: all(), settings, quantile: Quantile::P95, target_us: 1 }.to_message(),
-        queries::Timeout { selection: all(), settings, endpoint: root.clone(), timeout_us: None }
+        queries::Target { selection: all(), baseline: None, settings, quantile: Quantile::P95, target_us: 1 }
             .to_message(),
+        queries::Timeout {
+            selection: all(),
+            settings,
+            of: CallTarget::Endpoint(root.clone()),
+            timeout_us: None,
+        }
+        .to_message(),
         queries::Mended {
             selection: b.clone(),
             reference: a.clone(),
