@@ -40,6 +40,7 @@ mod analysis {
     mod summaries;
     mod summary_queries;
     mod tables;
+    mod timeouts;
     mod trend;
 }
 mod cases;

@@ -309,9 +309,11 @@ fn subjects_change_by_an_amount_or_to_what_is_usual() {
     );
     let offered = flow::changes::subject_options(&["a".to_owned(), "b".to_owned()]);
     let words: Vec<&str> = offered.iter().map(|(_, words)| words.as_str()).collect();
-    assert_eq!(words, ["Waiting for a", "Waiting for b", "Own work of a", "Own work of b"]);
+    let parts = ["Waiting for a", "Waiting for b", "Own work of a", "Own work of b"];
+    assert_eq!((words[0], &words[1..]), ("The selected call", &parts[..]));
+    assert_eq!(Subject::parse(&offered[0].0), None);
     assert_eq!(
-        Subject::parse(&offered[3].0),
+        Subject::parse(&offered[4].0),
         Some(Subject { service: "b".to_owned(), part: ServicePart::Own })
     );
 }
