@@ -4,7 +4,7 @@ use crate::sampling::json::WeightedOf;
 use pathlight_base::format::is_steering;
 use pathlight_base::statistics::{Interval, Percentiles};
 use pathlight_engine::flame::Waiting;
-use pathlight_engine::requests::{PercentileRange, RangeFacts};
+use pathlight_engine::requests::{PercentileRange, RangeFacts, Until};
 use serde::Serialize;
 
 /// The text of a report. Errors only if serde_json refuses a value, which no report holds.
@@ -63,6 +63,12 @@ public_json! {
         /// The requests that they stand for, where traces were sampled and say so; else left out.
         #[serde(skip_serializing_if = "Option::is_none")]
         weighted: Option<WeightedOf> = facts.weighted.as_ref().map(WeightedOf::of),
+        /// `done` if requests end when everything is done that they lead to; missing if they end with their answer.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        until: Option<&'static str> = (facts.until == Until::Done).then_some(facts.until.name()),
+        /// Requests of any latency that lead to more than was followed; missing if they end with their answer.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cut: Option<u64> = (facts.until == Until::Done).then_some(facts.cut),
     }
 }
 

@@ -8,10 +8,13 @@ use std::cmp::Ordering;
 
 /// A request is followed into this many traces, its own included.
 pub(super) const MOST_TRACES: usize = 100;
-/// And to this many spans that are not its own.
-pub(super) const MOST_SPANS: usize = 100_000;
+/// And to this many spans that are not its own; to few where a test is to see the limit.
+pub(super) const MOST_SPANS: usize = if cfg!(test) { 1000 } else { 100_000 };
 /// Trees of other traces are forgotten when they have more spans than this.
 const SPANS_KEPT: usize = 1_000_000;
+
+/// A set of rows that is larger is made anew for the next request.
+const SEEN_KEPT: usize = 1 << 12;
 
 /// The place of the tree of the request itself.
 const OWN: u32 = NO_ROW;
@@ -110,6 +113,10 @@ impl Follower {
             self.places.clear();
         }
         self.units.clear();
+        if self.seen.capacity() > SEEN_KEPT {
+            // Clearing takes as long as it is large.
+            self.seen = FxHashSet::default();
+        }
         self.seen.clear();
         self.traces.clear();
         (self.spans, self.is_cut) = (0, false);

@@ -233,6 +233,24 @@ fn at_most_a_hundred_traces_are_followed_and_a_cut_is_counted() {
 }
 
 #[test]
+fn of_too_many_spans_those_that_begin_first_are_followed() {
+    let mut spans = vec![span(1, 1, 0, SpanKind::Server, (0, 100), "A")];
+    // Messages of 51 spans each: 19 of them are 969 spans.
+    for message in 1..=30 {
+        let (id, start_us) = (message * 100, 1000 * message);
+        spans.push(span(1, id, 1, SpanKind::Consumer, (start_us, start_us + 500), "C"));
+        for child in 1..=50 {
+            spans.push(span(1, id + child, id, SpanKind::Internal, (start_us + child, start_us + 500), "D"));
+        }
+    }
+    let turned: Vec<Span> = spans.iter().rev().cloned().collect();
+    for spans in [spans, turned] {
+        let report = pool(&spans, 1).run(PerRequest { selection: done() }).unwrap();
+        assert_eq!((report.requests[0].latency_us, report.facts.cut), (19_500, 1));
+    }
+}
+
+#[test]
 fn a_set_without_messages_is_the_same_until_its_answer_and_until_done() {
     let spans = &example()[..2];
     assert_eq!(paths(spans, &done()), paths(spans, &Selection::default()));
