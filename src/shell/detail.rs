@@ -428,7 +428,7 @@ impl Detail {
             for row in of_kind.iter().take(MESSAGES) {
                 let other = row.other;
                 let link = button("")
-                    .class("link exemplar")
+                    .class("link message-link")
                     .test("message")
                     .attr("title", "Show it on one axis, with the queue between")
                     .text(&row.words.to_text())

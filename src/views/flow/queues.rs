@@ -120,7 +120,7 @@ impl QueuesPanel {
         let bars = Bars { page, rows: Vec::new(), found: None };
         let label = "Time of messages in queues; the table below says the same";
         let (chart, scroller) = plot_chart::scrolled(bars, "queues", label);
-        let scroller = scroller.class("queue-chart");
+        scroller.class_if("queue-chart", true);
         let chosen: Rc<RefCell<Option<QueueRow>>> = Rc::default();
         let (by_one, by_two, by_button) = (chosen.clone(), chosen.clone(), chosen.clone());
         let row_of = |edge: &QueueEdge| {

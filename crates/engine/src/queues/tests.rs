@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::QueuesReport;
-use crate::queries::{JoinedTraces, LinkedTraces, MissingTraces, Overview, Queues, Trace};
+use crate::findings::{Finding, FindingFacts, FindingKind};
+use crate::queries::{Findings, JoinedTraces, LinkedTraces, MissingTraces, Overview, Queues, Trace};
 use crate::requests::{PercentileRange, RootEndpoint, Selection};
 use crate::run::native::NativePool;
+use crate::verdict::Headline;
 use pathlight_trace::{
     Endpoint, Flags, PathSettings, RawLink, RawSpan, Reading, SpanId, SpanKind, TraceId, TraceSet,
 };
@@ -38,34 +40,46 @@ impl Span {
 
 /// Returns a pool over these spans, of which traces go to the workers in turn, each service named as its operation.
 fn pool(spans: &[Span], workers: usize) -> NativePool {
+    pool_of(&[spans], workers)
+}
+
+/// Returns a pool over the spans of several groups.
+fn pool_of(groups: &[&[Span]], workers: usize) -> NativePool {
     let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
-    for span in spans {
-        let set = &mut sets[span.trace as usize % workers];
-        set.tags.begin();
-        if !span.destination.is_empty() {
-            set.tags.add("messaging.destination.name", span.destination);
-        }
-        let tags = set.tags.finish();
-        set.tags.begin();
-        let no_tags = set.tags.finish();
-        let raw = RawSpan {
-            id: SpanId::hex(span.id),
-            parent: SpanId::hex(span.parent),
-            start_us: 1_000_000 + span.times_us.0,
-            duration_us: span.times_us.1 - span.times_us.0,
-            operation: set.names.intern(span.name),
-            process: set.process(span.name, "", no_tags),
-            tags,
-            flags: Flags::of_kind(span.kind),
-        };
-        let trace = TraceId::hex(span.trace);
-        set.stage(trace, raw).unwrap();
-        for &(to_trace, to_span) in &span.links {
-            let (to_trace, to_span) = (TraceId::hex(to_trace), SpanId::hex(to_span));
-            set.add_link(RawLink { trace, span: raw.id, to_trace, to_span }).unwrap();
+    for (group, spans) in (0..).zip(groups) {
+        for span in *spans {
+            let set = &mut sets[span.trace as usize % workers];
+            set.loading_group = group;
+            add(set, span);
         }
     }
     NativePool::of(sets).unwrap()
+}
+
+fn add(set: &mut TraceSet, span: &Span) {
+    set.tags.begin();
+    if !span.destination.is_empty() {
+        set.tags.add("messaging.destination.name", span.destination);
+    }
+    let tags = set.tags.finish();
+    set.tags.begin();
+    let no_tags = set.tags.finish();
+    let raw = RawSpan {
+        id: SpanId::hex(span.id),
+        parent: SpanId::hex(span.parent),
+        start_us: 1_000_000 + span.times_us.0,
+        duration_us: span.times_us.1 - span.times_us.0,
+        operation: set.names.intern(span.name),
+        process: set.process(span.name, "", no_tags),
+        tags,
+        flags: Flags::of_kind(span.kind),
+    };
+    let trace = TraceId::hex(span.trace);
+    set.stage(trace, raw).unwrap();
+    for &(to_trace, to_span) in &span.links {
+        let (to_trace, to_span) = (TraceId::hex(to_trace), SpanId::hex(to_span));
+        set.add_link(RawLink { trace, span: raw.id, to_trace, to_span }).unwrap();
+    }
 }
 
 fn of(spans: &[Span], workers: usize, selection: &Selection) -> QueuesReport {
@@ -299,4 +313,60 @@ fn traces_that_are_linked_to_and_not_loaded_are_named() {
     }
     let whole: Vec<Span> = journey().into_iter().filter(|span| span.trace != 3).collect();
     assert_eq!(pool(&whole, 2).run(MissingTraces { group: 0 }).unwrap().traces, 0);
+}
+
+/// Returns 40 requests of 30 ms that send a message each, which waits so many milliseconds and up to 10 % less or more.
+fn waiting(wait_ms: u64) -> Vec<Span> {
+    use SpanKind::{Consumer, Producer, Server};
+    let request = |number: u64| {
+        let (trace, at_us) = (u128::from(number + 1), 1_000_000 * number);
+        let received_us = at_us + 10_000 + wait_ms * (900 + 5 * (number % 40));
+        let id = 10 * (number + 1);
+        [
+            span(trace, id, 0, Server, (at_us, at_us + 30_000 + 10 * (number % 7)), "shop"),
+            span(trace, id + 1, id, Producer, (at_us + 5_000, at_us + 10_000), "send"),
+            span(trace, id + 2, id + 1, Consumer, (received_us, received_us + 2_000), "handle").to("orders"),
+        ]
+    };
+    (0..40).flat_map(request).collect()
+}
+
+#[test]
+fn messages_that_wait_longer_than_before_lead_where_no_service_is_slower() {
+    let selection = |group| Selection { group, ..Selection::default() };
+    let found = |a: &[Span], b: &[Span], workers| {
+        let query = Findings { selection: selection(1), baseline: Some(selection(0)) };
+        pool_of(&[a, b], workers).run(query).unwrap()
+    };
+    let (before, after) = (waiting(40), waiting(1800));
+    let report = found(&before, &after, 1);
+    assert_eq!(found(&before, &after, 3), report);
+    let first = &report.findings[0];
+    let FindingFacts::Changed(change) = &first.facts else { panic!("{first:?}") };
+    let Headline::Queue(queue) = change.headline() else { panic!("{:?}", change.headline()) };
+    assert_eq!((queue.destination.as_str(), queue.messages, queue.requests), ("orders", [40, 40], 40));
+    let means_ms = queue.mean_us.map(|us| (us / 1000.0).round());
+    assert_eq!(means_ms, [40.0, 1796.0], "the messages of the card are those of the verdict");
+    assert_eq!(first.stake_us, queue.excess.excess_us);
+    assert!((queue.excess.excess_us - (queue.mean_us[1] - queue.mean_us[0])).abs() < 1.0);
+    assert!(report.findings.iter().all(|finding| finding.kind() != FindingKind::Queue), "it is said once");
+    // A set against itself, and the other way round: nothing got slower.
+    for (a, b) in [(&before, &before), (&after, &before)] {
+        let report = found(a, b, 1);
+        let FindingFacts::Changed(change) = &report.findings[0].facts else { panic!() };
+        assert_eq!(change.sure_queues().count(), 0);
+        assert!(!matches!(change.headline(), Headline::Queue(_)));
+    }
+}
+
+#[test]
+fn messages_of_one_set_are_a_finding_where_they_wait_longer_than_answers_take() {
+    let kinds = |spans: &[Span]| {
+        let query = Findings { selection: Selection::default(), baseline: None };
+        let report = pool(spans, 2).run(query).unwrap();
+        let is_queue = |finding: &&Finding| finding.kind() == FindingKind::Queue;
+        report.findings.iter().filter(is_queue).map(|finding| finding.stake_us.round()).collect::<Vec<f64>>()
+    };
+    assert_eq!(kinds(&waiting(20)), [] as [f64; 0], "20 ms beside answers of 30 ms");
+    assert_eq!(kinds(&waiting(40)), [39_900.0]);
 }

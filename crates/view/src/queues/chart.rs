@@ -43,9 +43,10 @@ impl QueueLayout {
         let longest = names.fold(0.0, f64::max).ceil() as i32 + room.px(NAME_GAP_PX);
         let left = longest.clamp(room.px(48.0), (room.width / 3).clamp(room.px(64.0), room.px(260.0)));
         let right = room.width - room.px(76.0);
-        let most_us = edges.iter().flat_map(QueueRow::sides).map(|(_, edge)| edge.wait_us.max).max();
-        let most_us = most_us.unwrap_or(0).max(1) as f64;
-        let axis = ValueAxis::new((left, right), (0.0, most_us), Scale::Log, AxisUnit::Time);
+        let times = || edges.iter().flat_map(QueueRow::sides).map(|(_, edge)| edge.wait_us);
+        let most_us = times().map(|us| us.max).max().unwrap_or(0).max(1) as f64;
+        let least_us = times().map(|us| us.p50).fold(most_us, f64::min);
+        let axis = ValueAxis::new((left, right), (least_us / 2.0, most_us), Scale::Log, AxisUnit::Time);
         QueueLayout { size: ChartSize { height, ..room }, axis, row, rows }
     }
 

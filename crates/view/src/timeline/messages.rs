@@ -81,8 +81,8 @@ pub fn missing(joined: &JoinedTraces) -> String {
     let mut out = String::new();
     if joined.left_out > 0 {
         out.push_str(&format!(
-            " {} that messages lead to {} left out, and what follows from there: at most {} traces and {} spans stand on one axis.",
-            counted(joined.left_out, "trace"),
+            " {} {} left out, with all that follows from there: at most {} traces and {} spans stand on one axis.",
+            counted(joined.left_out, "other linked trace"),
             agreeing(joined.left_out, "is", "are"),
             MOST_TRACES,
             count(MOST_SPANS as u64),
@@ -90,8 +90,8 @@ pub fn missing(joined: &JoinedTraces) -> String {
     }
     if joined.not_loaded > 0 {
         out.push_str(&format!(
-            " {} that messages lead to {} not loaded.",
-            counted(joined.not_loaded, "trace"),
+            " {} {} not loaded.",
+            counted(joined.not_loaded, "linked trace"),
             agreeing(joined.not_loaded, "is", "are"),
         ));
     }
@@ -136,9 +136,9 @@ mod tests {
         let cut = JoinedTraces { left_out: 3, not_loaded: 1, ..joined() };
         let words = missing(&cut);
         assert!(
-            words.contains("3 traces that messages lead to are left out")
+            words.contains("3 other linked traces are left out")
                 && words.contains("at most 100 traces")
         );
-        assert!(words.ends_with(" 1 trace that messages lead to is not loaded."), "{words}");
+        assert!(words.ends_with(" 1 linked trace is not loaded."), "{words}");
     }
 }
