@@ -420,10 +420,11 @@ fn calls_of_a_caller_that_exports_nothing_are_what_they_were() {
     assert_eq!(found, expected);
 }
 
-/// Returns the messages that generated traces have received, by sender and receiver: how long they wait, sorted, and the
-/// most that are received at once.
-/// With them, how many links lead to nothing.
-fn messages(options: &GenerateOptions) -> (BTreeMap<(&'static str, &'static str), (Vec<u64>, u32)>, u64) {
+/// By sender and receiver: how long messages wait, sorted, and the most that are received at once.
+type Edges = BTreeMap<(&'static str, &'static str), (Vec<u64>, u32)>;
+
+/// Returns the messages that generated traces have received, and how many links lead to nothing.
+fn messages(options: &GenerateOptions) -> (Edges, u64) {
     let generator = Generator::new(options).unwrap();
     let mut edges: BTreeMap<_, (Vec<u64>, u32)> = BTreeMap::new();
     let mut lost = 0;
