@@ -135,10 +135,7 @@ mod tests {
         );
         let cut = JoinedTraces { left_out: 3, not_loaded: 1, ..joined() };
         let words = missing(&cut);
-        assert!(
-            words.contains("3 other linked traces are left out")
-                && words.contains("at most 100 traces")
-        );
+        assert!(words.contains("3 other linked traces are left out") && words.contains("at most 100 traces"));
         assert!(words.ends_with(" 1 linked trace is not loaded."), "{words}");
     }
 }
