@@ -207,9 +207,12 @@ fn a_client_and_a_server_of_one_id_are_a_call_and_children_belong_to_the_server(
     assert_eq!(self::placed(&servers), [(1, 0, 100, 0)]);
 }
 
-/// Returns a span that names several others: ids, and whether each reference says `FOLLOWS_FROM`.
-fn naming(of: &mut Normalised, span: Given, references: &[(u64, bool)]) -> RawSpan {
-    let reference = |&(id, follows_from)| SpanReference { id: SpanId::hex(id), follows_from };
+/// An id, and whether the reference to it says `FOLLOWS_FROM`.
+type Reference = (u64, bool);
+
+/// Returns a span that names several others.
+fn naming(of: &mut Normalised, span: Given, references: &[Reference]) -> RawSpan {
+    let reference = |&(id, follows_from): &Reference| SpanReference { id: SpanId::hex(id), follows_from };
     let references: Vec<_> = references.iter().map(reference).collect();
     let parent = several_parents(&references, &mut of.set.id_texts);
     let raw = of.raw(span.flags(span.flags | Flags::SEVERAL_PARENTS));
@@ -219,16 +222,16 @@ fn naming(of: &mut Normalised, span: Given, references: &[(u64, bool)]) -> RawSp
 #[test]
 fn of_several_references_the_first_to_another_span_of_the_trace_counts() {
     let (several, follows, orphan) = (Flags::SEVERAL_PARENTS, Flags::FOLLOWS_FROM, Flags::ORPHAN);
-    let cases: [(&[(u64, bool)], (u64, u16)); 6] = [
-        (&[(2, false), (1, false)], (2, several)),
-        (&[(2, true), (1, false)], (2, several | follows)),
-        (&[(9, false), (1, true)], (1, several | follows)),
+    let cases: [(&[Reference], u64, u16); 6] = [
+        (&[(2, false), (1, false)], 2, several),
+        (&[(2, true), (1, false)], 2, several | follows),
+        (&[(9, false), (1, true)], 1, several | follows),
         // To itself is to nobody.
-        (&[(5, false), (1, false)], (1, several)),
-        (&[(5, false)], (0, several)),
-        (&[(9, true), (8, false)], (0, several | follows | orphan)),
+        (&[(5, false), (1, false)], 1, several),
+        (&[(5, false)], 0, several),
+        (&[(9, true), (8, false)], 0, several | follows | orphan),
     ];
-    for (references, (parent, flags)) in cases {
+    for (references, parent, flags) in cases {
         let mut of = Normalised::default();
         let mut spans: Vec<RawSpan> = [given(1, 0).at(90, 100), given(2, 1)].map(|span| of.raw(span)).into();
         spans.push(naming(&mut of, given(5, 0).at(105, 1), references));
@@ -274,7 +277,7 @@ fn a_cycle_is_cut_at_its_first_span_and_what_hangs_on_it_stays() {
 #[test]
 fn a_span_that_names_others_too_is_where_a_cycle_is_cut_and_hangs_below_one_of_them() {
     let several = Flags::SEVERAL_PARENTS;
-    let run = |references: &[(u64, bool)]| {
+    let run = |references: &[Reference]| {
         let mut of = Normalised::default();
         let spans = [given(1, 0).at(90, 100), given(2, 3).at(95, 10), given(4, 3).at(101, 1)];
         let mut spans: Vec<RawSpan> = spans.map(|span| of.raw(span)).into();

@@ -98,7 +98,6 @@ impl Query for LabelledFault {
         let asked_alpha = f64::from(settings.alpha_ppm) / 1e6;
         let rows: Vec<u32> = (0..normal.len() as u32).collect();
         let trained = Trained::on(&normal, &rows, settings.contaminated_ppm).await;
-        let from = clock::now_ms();
         let alpha = trained.model.possible_alpha(asked_alpha);
         let one_alpha = trained.model.possible_one_alpha(asked_alpha);
         let located = trained.tables.locate(&trained.model, &faulty.dictionary);
@@ -110,6 +109,7 @@ impl Query for LabelledFault {
             false_alarms: alarms(&workers, &normal, (seed, splits), asked_alpha, usize::MAX).await,
             ..LabelledReport::default()
         };
+        let from = clock::now_ms();
         for (row, judged) in faulty.rows.iter().enumerate() {
             let verdict = trained.tables.judge(&trained.model, &located, &faulty, row, &mut scratch);
             if hit.binary_search(&judged.facts.request).is_ok() {
