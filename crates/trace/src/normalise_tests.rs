@@ -295,6 +295,13 @@ fn a_span_that_names_others_too_is_where_a_cycle_is_cut_and_hangs_below_one_of_t
     let flags = several | Flags::ORPHAN;
     let orphan = [(1, 0, 90, 0), (3, 0, 100, flags), (2, 3, 95, 0), (4, 3, 101, 0)];
     assert_eq!(run(&[(2, false), (9, false)]), (orphan.into(), 0));
+    // Whatever was found out about spans above one another: 2 hangs below 4, 4 below 3, and neither will do.
+    let mut of = Normalised::default();
+    let chain = [given(1, 0).at(90, 100), given(2, 4).at(102, 1), given(4, 3).at(101, 3)];
+    let mut spans: Vec<RawSpan> = chain.map(|span| of.raw(span)).into();
+    spans.push(naming(&mut of, given(3, 0).at(100, 10), &[(2, false), (4, false), (1, false)]));
+    let expected = [(1, 0, 90, 0), (3, 1, 100, several), (4, 3, 101, 0), (2, 4, 102, 0)];
+    assert_eq!((of.run(spans), of.shape.cycles), (expected.into(), 0));
 }
 
 #[test]

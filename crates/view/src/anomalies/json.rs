@@ -330,9 +330,9 @@ public_json! {
         /// `null` without such a case.
         recall: Option<f64> = row.recall,
         /// Time to judge 1,000 requests, mean of all cases; `null` without a clock.
-        score_ms_per_1000: Option<f64> = row.score_ms_per_1000,
+        score_ms: Option<f64> = row.score_ms_per_1000,
         /// Time to train by 1,000 requests, mean of all cases; `null` without a clock.
-        train_ms_per_1000: Option<f64> = row.train_ms_per_1000,
+        train_ms: Option<f64> = row.train_ms_per_1000,
         /// Content of the vectors: `SCPV` or `STV`; `null` of the whole tree.
         vectors: Option<&'static str> = row.encoding.map(FeatureEncoding::name),
     }
