@@ -140,6 +140,7 @@ fn alert(verdict: &GateResult, config: &Config) -> Alert {
         text,
         fingerprint,
         place: Some(place.clone()),
+        code_of: None,
         properties: properties.as_object().cloned().unwrap_or_default(),
     }
 }

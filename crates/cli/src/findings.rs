@@ -94,7 +94,7 @@ fn sarif_log(
         .collect();
     // Where code is, tags say, and files are names.
     let code = match redaction.is_nothing() {
-        true => sarif::code_places(pool, alerts.iter().filter_map(|alert| alert.place.as_ref())),
+        true => sarif::code_places(pool, alerts.iter().filter_map(|alert| alert.code_of.as_ref())),
         false => BTreeMap::new(),
     };
     sarif::write(&alerts, &code, &config)

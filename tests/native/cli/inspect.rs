@@ -21,7 +21,8 @@ fn files_are_accounted_for_one_by_one_and_together() {
     let quality = report["quality"].take();
     let bytes: u64 = files.as_array().unwrap().iter().map(|file| file["bytes"].as_u64().unwrap()).sum();
     // One trace of three spans, four times.
-    let counts = json!({ "traces": 1, "spans": 3, "services": 2, "endpoints": 3, "bytes": bytes });
+    let counts =
+        json!({ "version": 1, "traces": 1, "spans": 3, "services": 2, "endpoints": 3, "bytes": bytes });
     assert_eq!(report, {
         let mut all = counts;
         (all["files"], all["quality"]) = (Value::Null, Value::Null);

@@ -197,13 +197,14 @@ fn a_conversation_goes_from_the_difference_to_one_request() {
         rows["rows"][0]["trace_id"].as_str().unwrap(),
         rows["rows"][0]["root_span_id"].as_str().unwrap()
     );
-    let (text, path) = client.answer("request", json!({"request": request}));
+    let (text, path) = client.answer("request", json!({"request": request, "budget": 8000}));
     assert!(text.lines().count() <= 41, "{text}");
     let latency = path["latency_us"].as_u64().unwrap();
     let sum: u64 =
         path["nodes"].as_array().unwrap().iter().map(|node| node["exclusive_us"].as_u64().unwrap()).sum();
     assert_eq!(sum, latency, "the path of a short request is shown whole");
-    let alone = client.answer("request", json!({"request": request.split('/').next().unwrap()})).1;
+    let alone =
+        client.answer("request", json!({"request": request.split('/').next().unwrap(), "budget": 8000})).1;
     assert_eq!(alone["nodes"], path["nodes"]);
     let usual = format!("in:{service}=usual");
     let (text, _) = client.answer("what_if", json!({"changes": [usual]}));

@@ -6,7 +6,8 @@
 
 use crate::findings::fingerprint::fingerprint;
 use crate::findings::words::{kind_name, sentence};
-use pathlight_engine::findings::{Finding, FindingKind, FindingPlace};
+use pathlight_engine::findings::{Finding, FindingFacts, FindingKind, FindingPlace};
+use pathlight_engine::verdict::ServicePart;
 use pathlight_trace::Endpoint;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,6 +41,8 @@ pub struct Alert {
     pub fingerprint: String,
     /// The service, or service and operation, that it is about.
     pub place: Option<Endpoint>,
+    /// The endpoint whose code to look at: the place, or of a service where in it most of the time is.
+    pub code_of: Option<Endpoint>,
     /// Numbers of it, by their keys in public JSON.
     pub properties: Map<String, Value>,
     /// Reason why it is accepted; `None` if it is not.
@@ -53,6 +56,22 @@ pub fn endpoint_of(place: &FindingPlace) -> Option<Endpoint> {
         FindingPlace::RequestType(kind) => Some(kind.root.clone()),
         FindingPlace::Service(service) => Some(Endpoint::new(service, "")),
         FindingPlace::Tag { .. } | FindingPlace::Data => None,
+    }
+}
+
+/// Returns the endpoint whose code a finding leads to.
+fn code_of(finding: &Finding) -> Option<Endpoint> {
+    match &finding.facts {
+        FindingFacts::Cost(facts) => facts.largest.as_ref().map(|(endpoint, _)| endpoint.clone()),
+        FindingFacts::Changed(report) => {
+            let change = report.culprit()?;
+            // Calls into a service are named by the operation that answers, own work by where it was entered.
+            let place = change.places.first()?;
+            let service =
+                if place.part == ServicePart::Out { place.other.as_ref()? } else { &change.service };
+            Some(Endpoint::new(service, &place.operation))
+        }
+        _ => endpoint_of(&finding.place),
     }
 }
 
@@ -81,6 +100,7 @@ impl Alert {
             text: sentence(finding).to_text(),
             fingerprint: fingerprint(finding),
             place: endpoint_of(&finding.place),
+            code_of: code_of(finding),
             properties,
             accepted,
         }
@@ -91,7 +111,7 @@ impl Alert {
         if let Some(place) = &self.place {
             let Endpoint { service, operation } = place;
             let name = if operation.is_empty() { service.clone() } else { operation.clone() };
-            let code = code.get(place);
+            let code = self.code_of.as_ref().and_then(|endpoint| code.get(endpoint));
             let function = code.and_then(|code| code.function.clone());
             location.insert(
                 "logicalLocations".to_owned(),
@@ -195,6 +215,7 @@ mod tests {
             level: "warning",
             text: "slow".to_owned(),
             fingerprint: format!("{rule}{place:?}"),
+            code_of: place.clone(),
             place,
             properties: Map::new(),
             accepted: None,
