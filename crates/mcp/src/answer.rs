@@ -10,6 +10,8 @@ pub const MOST: usize = 8000;
 pub const LEAST: usize = 300;
 /// Bytes that count as a token. A tokenizer makes more of them of any text but one of digits.
 const TOKEN: usize = 3;
+/// Records that the largest answer could hold, if each had a few words only.
+const MOST_RECORDS: usize = 600;
 /// Bytes that are kept free for what is said of the records that are left out.
 const FOOT: usize = 260;
 
@@ -31,16 +33,20 @@ pub struct Answer {
     pub lead: String,
     /// Other keys of the structured answer.
     pub fields: Map<String, Value>,
-    /// The records, most important first.
-    pub records: Vec<Record>,
+    /// The records that an answer may hold, most important first: those from `from` on.
+    records: Vec<Record>,
+    /// Number of all records.
+    all: usize,
+    /// Records that were given before.
+    from: usize,
     /// Suggested next calls, in words; left out where there is no room.
     pub next: String,
 }
 
 impl Answer {
-    /// Returns an answer that is a sentence.
-    pub fn of(lead: impl Into<String>) -> Answer {
-        Answer { lead: lead.into(), ..Answer::default() }
+    /// Returns an answer that is a sentence, with records from a place on.
+    pub fn of(lead: impl Into<String>, from: usize) -> Answer {
+        Answer { lead: lead.into(), from, ..Answer::default() }
     }
 
     /// Adds a key to the structured answer.
@@ -50,10 +56,29 @@ impl Answer {
         self
     }
 
-    /// Adds a list of records.
+    /// Adds a list of records that are soon made.
     #[must_use]
-    pub fn list(mut self, key: &'static str, records: impl IntoIterator<Item = (String, Value)>) -> Answer {
-        self.records.extend(records.into_iter().map(|(text, value)| Record { key, text, value }));
+    pub fn each(self, key: &'static str, records: impl IntoIterator<Item = (String, Value)>) -> Answer {
+        let mut records: Vec<(String, Value)> = records.into_iter().collect();
+        self.list(key, records.len(), |at| std::mem::take(&mut records[at]))
+    }
+
+    /// Adds a list of so many records; those that no answer from here on can hold are not made.
+    #[must_use]
+    pub fn list(
+        mut self,
+        key: &'static str,
+        count: usize,
+        mut make: impl FnMut(usize) -> (String, Value),
+    ) -> Answer {
+        let end = self.from + MOST_RECORDS;
+        for at in 0..count {
+            if (self.from..end).contains(&(self.all + at)) {
+                let (text, value) = make(at);
+                self.records.push(Record { key, text, value });
+            }
+        }
+        self.all += count;
         self
     }
 }
@@ -141,7 +166,7 @@ impl Answer {
             fields.insert("answer".to_owned(), lead.into());
             fields
         };
-        let all = self.records.len();
+        let all = self.all;
         let mut fields = head(&self.lead, &self.fields);
         let mut text = self.lead.clone();
         let mut used = text.len() + json_len(&Value::Object(fields.clone())) + FOOT;
@@ -156,9 +181,9 @@ impl Answer {
             return Bounded { text, structured: Value::Object(fields) };
         }
         let mut lists: Vec<(&'static str, Vec<Value>)> = Vec::new();
-        let (mut at, mut skipped) = (bounds.from.min(all), Vec::new());
+        let (mut at, mut skipped) = (self.from.min(all), Vec::new());
         let mut given = 0;
-        for record in self.records.into_iter().skip(at) {
+        for record in self.records {
             let is_new = lists.iter().all(|(key, _)| *key != record.key);
             let around = 2 + if is_new { record.key.len() + 6 } else { 0 };
             let needs = record.text.len() + json_len(&record.value) + around;
@@ -221,9 +246,9 @@ mod tests {
     }
 
     /// Returns records of these many bytes of text.
-    fn answer(sizes: &[usize]) -> Answer {
-        let record = |(at, size): (usize, &usize)| (format!("{at}:{}", "x".repeat(*size)), Value::from(at));
-        Answer::of("All.").list("rows", sizes.iter().enumerate().map(record))
+    fn answer(sizes: &[usize], from: usize) -> Answer {
+        let record = |at: usize| (format!("{at}:{}", "x".repeat(sizes[at])), Value::from(at));
+        Answer::of("All.", from).list("rows", sizes.len(), record)
     }
 
     #[test]
@@ -239,7 +264,7 @@ mod tests {
             let budget = LEAST + next(2000) as usize;
             let (mut from, mut seen, mut calls) = (0, Vec::new(), 0);
             loop {
-                let given = answer(&sizes).within(&bounds(budget, from));
+                let given = answer(&sizes, from).within(&bounds(budget, from));
                 assert!(given.tokens() <= budget, "{} of {budget}", given.tokens());
                 let rows = given.structured["rows"].as_array().cloned().unwrap_or_default();
                 for row in rows {
@@ -253,7 +278,7 @@ mod tests {
                 if next == from {
                     assert!(given.text.contains("tokens of budget"), "{}", given.text);
                     from = next;
-                    let all = answer(&sizes).within(&bounds(MOST, from));
+                    let all = answer(&sizes, from).within(&bounds(MOST, from));
                     assert!(all.structured["rows"][0].as_u64() == Some(from as u64));
                     seen.push(from);
                     from += 1;
@@ -272,10 +297,10 @@ mod tests {
 
     #[test]
     fn what_fits_into_no_answer_is_said_and_passed_over() {
-        let given = answer(&[30_000, 10]).within(&bounds(1500, 0));
+        let given = answer(&[30_000, 10], 0).within(&bounds(1500, 0));
         assert_eq!(given.structured["rows"], serde_json::json!([1]));
         assert!(given.text.contains("fits into no answer"), "{}", given.text);
-        let given = Answer::of("x".repeat(50_000)).within(&bounds(1500, 0));
+        let given = Answer::of("x".repeat(50_000), 0).within(&bounds(1500, 0));
         assert!(given.tokens() < 300 && given.text.contains("larger budget"));
     }
 

@@ -41,6 +41,8 @@ pub struct Data {
     pub has_baseline: bool,
     /// Tells this state from what was loaded before and after it.
     pub generation: u64,
+    /// Records of the answer that were given before.
+    pub from: usize,
     reports: BTreeMap<Vec<u8>, Box<dyn Any + Send>>,
     /// Messages of the kept reports, oldest first.
     order: Vec<Vec<u8>>,
@@ -56,6 +58,7 @@ impl Data {
             files: loaded.files,
             has_baseline,
             generation,
+            from: 0,
             reports: BTreeMap::new(),
             order: Vec::new(),
             findings: BTreeMap::new(),

@@ -107,6 +107,7 @@ impl Server {
         let Some(data) = data else { return Err(why.clone()) };
         let question = question(tool.name, &arguments, data.generation);
         let bounds = Bounds::of(tool.name, question, page.budget, page.cursor.as_deref())?;
+        data.from = bounds.from;
         Ok(run(data, arguments)?.within(&bounds))
     }
 
@@ -122,7 +123,8 @@ impl Server {
             let baseline = self.files(&wanted.baseline)?;
             self.read(state, &self.from(&wanted)?, &baseline)?;
         }
-        let answer = state.data.as_ref().map_or_else(Answer::default, tool::loaded);
+        let from = bounds.from;
+        let answer = state.data.as_ref().map_or_else(Answer::default, |data| tool::loaded(data, from));
         Ok(answer.within(&bounds))
     }
 

@@ -226,8 +226,8 @@ impl Entry {
     }
 }
 
-/// Returns the answer of `load`.
-pub fn loaded(data: &Data) -> Answer {
+/// Returns the answer of `load`, with files from a place on.
+pub fn loaded(data: &Data, from: usize) -> Answer {
     use pathlight_base::format::{code, counted, harmless};
     let traces = |group: u8| {
         let sessions = data.pool.sessions().iter();
@@ -253,10 +253,10 @@ pub fn loaded(data: &Data) -> Answer {
         }
         (text, pathlight_view::json::records::file(file))
     });
-    let answer = Answer::of(format!("{lead}."))
+    let mut answer = Answer::of(format!("{lead}."), from)
         .with("traces", set)
         .with("baseline_traces", baseline)
-        .list("files", files);
-    let next = "Next: overview, findings; compare with a baseline.";
-    Answer { next: next.to_owned(), ..answer }
+        .each("files", files);
+    answer.next = "Next: overview, findings; compare with a baseline.".to_owned();
+    answer
 }

@@ -107,12 +107,12 @@ pub fn overview(data: &mut Data, _: &About) -> Asked {
     let table = findings::types().filled(findings::TypeLine::of(&report));
     let types = report.request_types.iter().enumerate();
     let types = types.map(|(at, row)| (line(&table, at, 2), records::request_type(row)));
-    let answer = Answer::of(lead)
+    let answer = Answer::of(lead, data.from)
         .with("traces", report.traces)
         .with("spans", report.spans)
         .with("services", report.services)
         .with("has_baseline", data.has_baseline)
-        .list("request_types", types);
+        .each("request_types", types);
     let mut answer = with_requests(answer, &found.facts);
     answer.next = match data.has_baseline {
         true => "Next: compare says what explains the difference, findings what else stands out.".to_owned(),
@@ -153,7 +153,7 @@ pub fn findings(data: &mut Data, args: &About) -> Asked {
             n => format!("{}, best first.", counted(n, "finding")),
         }
     );
-    let mut answer = with_requests(Answer::of(lead), &report.facts).list("findings", records);
+    let mut answer = with_requests(Answer::of(lead, data.from), &report.facts).each("findings", records);
     answer.next =
         "Next: search or request with the handle of a finding shows requests that it is about.".to_owned();
     Ok(answer)
@@ -188,7 +188,7 @@ pub fn compare(data: &mut Data, args: &Compare) -> Asked {
         let text = compare::services::service_words(culprit, row).to_quoted();
         (format!("- {}: {text}", code(&row.service)), records::service(culprit, row))
     });
-    let answer = Answer::of(lead)
+    let answer = Answer::of(lead, data.from)
         .with("headline", records::headline(culprit))
         .with("requests", culprit.requests.to_vec())
         .with("mean_us", culprit.mean_us.map(whole).to_vec())
@@ -196,7 +196,7 @@ pub fn compare(data: &mut Data, args: &Compare) -> Asked {
             "change_us",
             culprit.change_us.map_or(Value::Null, |of| json!([whole(of.low), whole(of.high)])),
         );
-    Ok(answer.list("services", services))
+    Ok(answer.each("services", services))
 }
 
 /// `where_time_goes`: the top of the critical path.
@@ -212,7 +212,7 @@ pub fn time(data: &mut Data, args: &Time) -> Asked {
     let rows =
         listed.filter_map(|(at, place)| Some((line(&table, at, 2), records::place(&report, place, FASTER)?)));
     let lead = format!("{}. {}", about(&report.facts), endpoints::ranking_title(range, &report, true));
-    Ok(with_requests(Answer::of(lead), &report.facts).list("rows", rows))
+    Ok(with_requests(Answer::of(lead, data.from), &report.facts).each("rows", rows))
 }
 
 /// Returns how well the flow model does on held-out calls.
@@ -232,7 +232,7 @@ pub fn what_if(data: &mut Data, args: &WhatIf) -> Asked {
         let report =
             Rc::new(data.ask(queries::Target { selection, baseline, settings, quantile, target_us })?);
         let lead = format!("{} {}", target::sentence(&report), prediction::back_test_words(Some(&test)));
-        let answer = Answer::of(lead)
+        let answer = Answer::of(lead, data.from)
             .with("requests", report.requests)
             .with("before_us", whole(report.before_us))
             .with("target_us", report.target_us);
@@ -257,7 +257,7 @@ pub fn what_if(data: &mut Data, args: &WhatIf) -> Asked {
             let [before, after] = [budget.before_us, budget.budget_us].map(duration);
             (format!("budget of {named}: {after}, now {before}"), records::budget(budget))
         });
-        return Ok(answer.list("ways", ways).list("budgets", budgets));
+        return Ok(answer.each("ways", ways).each("budgets", budgets));
     }
     if args.changes.is_empty() {
         return Err("give changes such as in:cart=-50%, or a target such as p99=300ms".to_owned());
@@ -280,7 +280,9 @@ pub fn what_if(data: &mut Data, args: &WhatIf) -> Asked {
         let text = format!("{}: {words}", name(&of.service, &of.operation));
         (text, records::share_change(share))
     });
-    Ok(Answer::of(lead).with("what_if", records::what_if(&report, &test)).list("endpoints", shares))
+    Ok(Answer::of(lead, data.from)
+        .with("what_if", records::what_if(&report, &test))
+        .each("endpoints", shares))
 }
 
 /// `search`: requests, slowest first.
@@ -296,7 +298,7 @@ pub fn search(data: &mut Data, args: &About) -> Asked {
     if report.facts.requests > u64::from(REQUESTS) {
         lead += &format!(" Only the slowest {REQUESTS} can be listed; a narrower range reaches the others.");
     }
-    let mut answer = with_requests(Answer::of(lead), &report.facts).list("rows", rows);
+    let mut answer = with_requests(Answer::of(lead, data.from), &report.facts).each("rows", rows);
     answer.next = "Next: request with TRACE_ID/ROOT_SPAN_ID shows the path of one.".to_owned();
     Ok(answer)
 }
@@ -318,7 +320,7 @@ pub fn request(data: &mut Data, args: &Request) -> Asked {
         found = data.ask(queries::PerRequest { selection: incomplete })?;
     }
     let path = found.requests.first().ok_or_else(missing)?;
-    Ok(path_answer(path))
+    Ok(path_answer(path, data.from))
 }
 
 /// Returns the canonical ids of a request of a group: without that of a root span those of the first root of the trace.
@@ -335,7 +337,7 @@ fn ids(data: &Data, group: u8, trace: &str, root: &str) -> Option<(String, Strin
     })
 }
 
-fn path_answer(path: &RequestPath) -> Answer {
+fn path_answer(path: &RequestPath, from: usize) -> Answer {
     // The nodes with the most time of their own, and their callers, so that the tree stays one.
     let mut kept = vec![false; path.nodes.len()];
     let mut order: Vec<usize> = (0..path.nodes.len()).collect();
@@ -384,11 +386,11 @@ fn path_answer(path: &RequestPath) -> Answer {
         let indent = "  ".repeat(depth[at].min(30));
         (format!("{indent}{named}: self {own} of {total}{spans}"), records::path_node(node))
     });
-    Answer::of(lead)
+    Answer::of(lead, from)
         .with("trace_id", path.trace_id.clone())
         .with("root_span_id", path.root_span_id.clone())
         .with("latency_us", path.latency_us)
-        .list("nodes", nodes)
+        .each("nodes", nodes)
 }
 
 /// `diagnose`: what is slow in all requests and in the tail.
@@ -415,7 +417,7 @@ pub fn diagnose(data: &mut Data, args: &About) -> Asked {
         "{} diagnosed: {found} with the most time of their own, then what makes the tail slow.",
         counted(report.traces, "trace")
     );
-    Ok(Answer::of(lead).with("traces", report.traces).list("report", rows).list("tail", tails))
+    Ok(Answer::of(lead, data.from).with("traces", report.traces).each("report", rows).each("tail", tails))
 }
 
 /// `abnormal`: which requests are unlike the baseline, or without one unlike all others.
@@ -426,26 +428,26 @@ pub fn abnormal(data: &mut Data, args: &About) -> Asked {
     let report =
         Rc::new(data.ask(queries::Anomalies { train, test, settings: AnomalySettings::default() })?);
     let is_listed = |line: &AnomalyLine| report.is_abnormal(line.row()) || !report.has_verdicts;
-    let lines = AnomalyLine::of(&report, None).into_iter().filter(is_listed);
-    let rows = lines.map(|line| {
-        let row = line.row();
+    let lines: Vec<AnomalyLine> =
+        AnomalyLine::of(&report, None).into_iter().filter(is_listed).collect();
+    let record = |at: usize| {
+        let row = lines[at].row();
         let reasons = anomalies::reasons(&report, row);
         let handle = format!("{}/{}", row.request.trace_id, row.request.root_span_id);
         let latency = duration(row.request.latency_us as f64);
         let p = probability(row.p);
         let text = format!("- {handle}, {latency}, p {p}: {}", reasons.join(" "));
         (text, records::abnormal(&report, row))
-    });
-    let rows: Vec<_> = rows.collect();
+    };
     let groups: Vec<String> = anomalies::groups(&report)
         .iter()
         .map(|group| format!("\n{} {}", group.requests, harmless(&group.words)))
         .collect();
     let lead = format!("{}.{}", anomalies::title(&report), groups.concat());
-    let answer = Answer::of(lead)
+    let answer = Answer::of(lead, data.from)
         .with("abnormal", report.abnormal())
         .with("judged", report.rows.len())
         .with("trained", report.trained)
         .with("verdicts", report.has_verdicts);
-    Ok(answer.list("traces", rows))
+    Ok(answer.list("traces", lines.len(), record))
 }
