@@ -145,7 +145,12 @@ impl<'a> Json<'a> {
         number(buffer, span.duration_us);
         text(buffer, ",\"tags\":[");
         let mut first = true;
-        span.visit_tags(scratch, |key, value| tag(buffer, &mut first, key, value));
+        span.visit_tags(scratch, |key, value| {
+            // Of a trace that was sampled its own sampler says so.
+            if kept.is_none() || !key.starts_with("sampler.") {
+                tag(buffer, &mut first, key, value);
+            }
+        });
         if let Some(kept) = kept {
             kept.visit_tags(|key, value| tag(buffer, &mut first, key, value));
         }
