@@ -19,8 +19,8 @@ pub fn ask(page: Page) {
 fn want_all(page: Page, address: &Address) {
     let queries = page.queries();
     let (settings, by) = (address.settings(), address.grouping().clone());
-    let incomplete = address.incomplete;
-    queries.overview.want(page, queries::Overview { settings, by, incomplete });
+    let (incomplete, unweighted) = (address.incomplete, address.unweighted);
+    queries.overview.want(page, queries::Overview { settings, by, incomplete, unweighted });
     if queries.overview.get().is_some_and(|overview| overview.traces == 0) {
         return;
     }

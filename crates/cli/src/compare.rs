@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn to_text(report: &Rc<CompareReport>, basis: Basis, measure: MeasuredTime, rows: usize) -> String {
-    let mut out = compare::services::summary(&report.culprit) + "\n\n";
+    let mut out = compare::summary(report) + "\n\n";
     // Writing to a String cannot fail.
     for (name, side) in [("A", &report.a), ("B", &report.b)] {
         let facts = &side.facts;

@@ -47,7 +47,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         input::load(&[&args.files], args.threads, &KeptTraces::All, &args.weight, args.out.as_deref())?;
     let overlap = Overlap::default();
     let settings = PathSettings { overlap, reading: args.reading.over(overlap), by_service: false };
-    let overview = pool.run(queries::Overview { settings, by: GroupBy::Root, incomplete: false })?;
+    let overview =
+        pool.run(queries::Overview { settings, by: GroupBy::Root, incomplete: false, unweighted: false })?;
     let text = if args.json { json::inspect(&overview, &files)? + "\n" } else { to_text(&overview, &files) };
     output::print(args.out.as_deref(), &text)?;
     if overview.traces == 0 { Err(Failure::NoTrace) } else { Ok(()) }
@@ -105,7 +106,7 @@ fn to_text(overview: &OverviewReport, files: &[FileReport]) -> String {
     }
     let requests = overview.request_types.iter().map(|row| row.requests).sum();
     if requests > 0 || overview.outside.coverage.left_out > 0 {
-        let scope = reading::words::scope(&overview.outside.coverage, requests, "");
+        let scope = reading::words::scope(&overview.outside.coverage, requests);
         let _ = writeln!(out, "All requests: {} {scope}.", count(requests));
         for (is_async, words) in [(true, "asynchronous"), (false, "unattached")] {
             for (endpoint, tops) in overview.outside.by_time(is_async).into_iter().take(OUTSIDE) {
@@ -124,7 +125,8 @@ fn to_text(overview: &OverviewReport, files: &[FileReport]) -> String {
     }
     let links = Some(reading::words::links(overview.links)).filter(|links| links.count > 0);
     let notes = [reading::words::notes(&overview.reading), sampling::words::notes(&overview.sampling)];
-    for note in links.into_iter().chain(notes.into_iter().flatten()) {
+    let chosen = sampling::words::chosen(&overview.chosen);
+    for note in links.into_iter().chain(notes.into_iter().flatten()).chain(chosen) {
         let _ = write!(out, "{} {}. {}", count(note.count), note.what, note.meaning);
         let _ = match note.example.as_str() {
             "" => writeln!(out),

@@ -248,8 +248,7 @@ impl PageView for CompareView {
         if before.is_none_or(|before| before.0 != now.0) {
             let why = empty.as_deref().unwrap_or("Side B has no request.");
             self.services.take(&report.culprit, why);
-            let words =
-                if empty.is_some() { String::new() } else { compare::services::summary(&report.culprit) };
+            let words = if empty.is_some() { String::new() } else { compare::summary(&report) };
             let (first, rest) = compare::first_sentence(&words);
             self.verdict.clear();
             if !words.is_empty() {

@@ -44,6 +44,7 @@ fn sums_over_requests_are_exact_beyond_64_bits() {
             settings: PathSettings::default(),
             by: Default::default(),
             incomplete: false,
+            unweighted: false,
         })
         .unwrap();
     assert_eq!(overview.quality.span_us, WHOLE_US + CALLS_US);
@@ -110,8 +111,12 @@ fn one_request_with_more_time_than_64_bits_is_said_to_be_inexact_and_breaks_noth
     let mut spans = vec![span(1, 0, "shop", START_US, START_US + LONG_US)];
     spans.extend((0..N).map(|number| span(number + 2, 1, "db", START_US, START_US + SHORT_US)));
     times::check_sets(|| set_of(&spans));
-    let query =
-        queries::Overview { settings: PathSettings::default(), by: Default::default(), incomplete: false };
+    let query = queries::Overview {
+        settings: PathSettings::default(),
+        by: Default::default(),
+        incomplete: false,
+        unweighted: false,
+    };
     let overview = NativePool::of(vec![set_of(&spans)]).unwrap().run(query).unwrap();
     assert_eq!(overview.quality.span_us, u128::from(LONG_US) + CALLS_US);
     assert!(quality::facts(&overview).iter().any(|note| note.key == "time-sums"));

@@ -111,7 +111,7 @@ fn work_after_the_answer_is_said_and_can_be_looked_at() {
     );
     let coverage = overview(&mut pool).outside.coverage;
     assert_eq!((coverage.traces, coverage.async_spans, coverage.async_us), (30, 60, 30 * 1_740_000));
-    let words = reading::words::scope(&coverage, requests, "");
+    let words = reading::words::scope(&coverage, requests);
     assert!(words.starts_with("of 30 traces; 98.") && words.contains("runs asynchronously"), "{words}");
 }
 
@@ -126,7 +126,7 @@ fn two_requests_of_one_trace_are_two_requests() {
     assert_eq!(report.request_types[0].kind.part, "(caller not recorded)");
     assert_eq!(report.reading.found[&ReadingFinding::Incomplete].spans, 2);
     assert_eq!(
-        reading::words::scope(&report.outside.coverage, 2, ""),
+        reading::words::scope(&report.outside.coverage, 2),
         "of 1 trace whose callers are not recorded"
     );
 }
@@ -138,7 +138,7 @@ fn every_call_of_a_caller_that_exports_nothing_is_a_request() {
     let latency = &facts.latency_us;
     assert_eq!(facts.requests, 1000);
     assert_eq!([latency.p50, latency.p95, latency.p99, latency.mean].map(ms), [16.6, 65.0, 97.7, 22.6]);
-    let words = reading::words::scope(&facts.coverage, facts.requests, "");
+    let words = reading::words::scope(&facts.coverage, facts.requests);
     assert_eq!(words, "of 100 traces whose callers are not recorded");
     let types = overview(&mut pool).request_types;
     assert_eq!(types.len(), 1);
@@ -200,7 +200,9 @@ fn nobody_waits_for_a_consumer_whatever_its_parent() {
     }
     // Without the rule they are cut or dropped.
     let settings = PathSettings { reading: Reading::PLAIN, ..PathSettings::default() };
-    let plain = cascade.run(queries::Overview { settings, by: GroupBy::Root, incomplete: false }).unwrap();
+    let plain = cascade
+        .run(queries::Overview { settings, by: GroupBy::Root, incomplete: false, unweighted: false })
+        .unwrap();
     assert!(plain.quality.clipped_spans > 0 && plain.quality.dropped_spans > 0);
 }
 

@@ -44,6 +44,14 @@ fn every_dialect_says_the_same() {
     assert_eq!(weighted.all.range.map(|(_, greatest)| greatest.requests()), Some(16.0));
     assert!((weighted.all.requests() / 600.0 - 1.0).abs() < 0.4, "{}", weighted.all.requests());
     assert_eq!(overview.sampling.weights, weighted.all);
+    // What is said of all that is loaded is what is said of its selection; request types count alike.
+    assert_eq!((overview.latency_us, &overview.histogram), (wanted.latency_us, &wanted.histogram));
+    let once = queries::Overview { unweighted: true, ..queries::Overview::default() };
+    let unweighted = first.run(once).unwrap();
+    let unsaid = sampled("nothing").run(queries::Overview::default()).unwrap();
+    assert_eq!(unweighted.request_types, unsaid.request_types);
+    assert_eq!(unweighted.latency_us, unsaid.latency_us);
+    assert_ne!(overview.request_types, unsaid.request_types);
     assert_eq!(
         (overview.sampling.invalid, overview.sampling.disagreeing, overview.sampling.varying),
         (0, 0, 0)

@@ -1,5 +1,6 @@
 //! The requests that an analysis is about: a [`Selection`] names them, and [`SelectedRequests`] are those of one worker.
 
+mod chosen;
 mod entry;
 mod latencies;
 pub(crate) mod overview;
@@ -11,6 +12,7 @@ mod selected;
 mod selection;
 mod types;
 
+pub use chosen::{ChosenSigns, LatencyLimit};
 pub use entry::{RequestEntry, RequestKey, RequestRef};
 pub use latencies::{TypeCut, TypeLatencies};
 pub(crate) use range::some_of;

@@ -5,6 +5,7 @@ use crate::findings::{Outside, OutsidePart};
 use crate::flame::{pack_sorted, unpack_sorted};
 use crate::queues::LinkCounts;
 use crate::queues::links::LinksPart;
+use crate::requests::chosen::{ChosenPart, ChosenSigns, RootCounts};
 use crate::requests::{GroupBy, RequestType, RequestTypes, RootEndpoint, TypeNames};
 use crate::run::query::Query;
 use crate::run::set_pass::{OverSet, RunningSetPass, SetPass};
@@ -12,7 +13,7 @@ use crate::run::workers::Workers;
 use crate::summaries::Summary;
 use pathlight_base::encoding;
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::{LogHistogram, Percentiles};
+use pathlight_base::statistics::{LogHistogram, Percentiles, Weight, sort_weighted, weighted_sum_us};
 use pathlight_trace::{
     AcceptedOverlaps, Endpoint, Flags, MAX_VALUES_PER_KEY, OverlapSweep, PathSettings, Quality,
     ReadingCounts, ReadingObserver, RequestRoots, Role, SamplingCounts, TraceSet, Tree,
@@ -36,6 +37,8 @@ pub struct Overview {
     pub by: GroupBy,
     /// Whether requests whose caller is not recorded count, although enough traces have their root.
     pub incomplete: bool,
+    /// Whether each request counts once, even if its trace stands for several.
+    pub unweighted: bool,
 }
 
 impl Query for Overview {
@@ -43,7 +46,8 @@ impl Query for Overview {
 
     async fn run(self, workers: Workers) -> Result<OverviewReport, EngineError> {
         let summaries = workers.summaries().await?;
-        let pass = OverviewPass { settings: self.settings, by: self.by, incomplete: self.incomplete };
+        let Overview { settings, by, incomplete, unweighted } = self;
+        let pass = OverviewPass { settings, by, incomplete, unweighted };
         let mut partial = OverviewPartial::merge(workers.partials(pass).await?);
         let links = std::mem::take(&mut partial.links).counts(&workers).await?;
         let mut report = partial.finish();
@@ -71,7 +75,7 @@ pub struct TypeRow {
     pub requests: u64,
     /// Requests whose root span is an error.
     pub errors: u64,
-    /// Their latency in microseconds.
+    /// Their latency in microseconds, by weight where requests stand for several.
     pub latency_us: Percentiles,
     /// A small histogram of their latency, for a spark line.
     pub spark: LogHistogram,
@@ -142,6 +146,8 @@ pub struct OverviewReport {
     pub sampling: SamplingCounts,
     /// What those of the set to compare with say.
     pub other_sampling: SamplingCounts,
+    /// Signs that the traces were chosen, where they say no weights.
+    pub chosen: ChosenSigns,
     /// Latency of all requests.
     pub latency_us: Percentiles,
     /// Histogram of these latencies.
@@ -251,9 +257,12 @@ pub(crate) struct OverviewPartial {
     outside: OutsidePart,
     sampling: SamplingCounts,
     other_sampling: SamplingCounts,
+    chosen: ChosenPart,
     by: GroupBy,
     /// By type: errors, and latencies sorted and packed.
     types: BTreeMap<RequestType, (u64, Vec<u64>)>,
+    /// By type, in the same order: weights; of a type that is not here they are 1.
+    weights: BTreeMap<RequestType, Vec<Weight>>,
     /// By endpoint: spans, and the time in which somebody waits for them and for none of their calls.
     endpoints: BTreeMap<Endpoint, (u64, u128)>,
     tag_keys: BTreeMap<String, (bool, BTreeSet<String>)>,
@@ -278,7 +287,7 @@ pub fn most_time(times: impl Iterator<Item = (impl Into<String>, impl Into<u128>
 impl OverviewPartial {
     pub fn merge(parts: Vec<OverviewPartial>) -> OverviewPartial {
         let mut sum = OverviewPartial::default();
-        for part in parts {
+        for mut part in parts {
             sum.traces += part.traces;
             sum.spans += part.spans;
             sum.other_traces += part.other_traces;
@@ -295,12 +304,28 @@ impl OverviewPartial {
             sum.outside.merge(part.outside);
             sum.sampling.merge(&part.sampling);
             sum.other_sampling.merge(&part.other_sampling);
+            sum.chosen.merge(part.chosen);
             sum.by = part.by;
             for (name, (errors, latencies)) in part.types {
-                let into = sum.types.entry(name).or_default();
+                let into = sum.types.entry(name.clone()).or_default();
                 into.0 += errors;
                 let mut values = unpack_sorted(std::mem::take(&mut into.1));
-                values.append(&mut unpack_sorted(latencies));
+                let mut more = unpack_sorted(latencies);
+                let weights = [sum.weights.remove(&name), part.weights.remove(&name)];
+                if weights.iter().any(Option::is_some) {
+                    let ones = |n: usize| vec![Weight::ONE; n];
+                    let [here, there] = weights;
+                    let mut pairs: Vec<(u64, Weight)> =
+                        values.iter().copied().zip(here.unwrap_or_else(|| ones(values.len()))).collect();
+                    let there = there.unwrap_or_else(|| ones(more.len()));
+                    pairs.extend(more.into_iter().zip(there));
+                    sort_weighted(&mut pairs);
+                    let (sorted, weights): (Vec<u64>, Vec<Weight>) = pairs.into_iter().unzip();
+                    into.1 = pack_sorted(sorted);
+                    sum.weights.insert(name, weights);
+                    continue;
+                }
+                values.append(&mut more);
                 values.sort();
                 into.1 = pack_sorted(values);
             }
@@ -320,25 +345,51 @@ impl OverviewPartial {
     pub fn finish(mut self) -> OverviewReport {
         self.reading.finish();
         let mut all = Vec::with_capacity(self.traces as usize);
+        let mut by_type: Vec<(RequestType, Vec<u64>)> = Vec::new();
+        let has_weights = !self.weights.is_empty();
+        let mut weighted: Vec<(u64, Weight)> = Vec::new();
         let mut request_types: Vec<(u128, TypeRow)> = Vec::new();
         for (kind, (errors, latencies)) in self.types {
             let sorted = unpack_sorted(latencies);
-            let total = sorted.iter().map(|&v| u128::from(v)).sum();
-            request_types.push((
-                total,
-                TypeRow {
-                    kind,
-                    requests: sorted.len() as u64,
-                    errors,
-                    latency_us: Percentiles::of_sorted(&sorted),
-                    spark: LogHistogram::of_sorted(&sorted, SPARK_BINS),
-                },
-            ));
-            all.extend(sorted);
+            let requests = sorted.len() as u64;
+            let (total, latency_us, spark) = match self.weights.remove(&kind) {
+                None => (
+                    sorted.iter().map(|&v| u128::from(v)).sum(),
+                    Percentiles::of_sorted(&sorted),
+                    LogHistogram::of_sorted(&sorted, SPARK_BINS),
+                ),
+                Some(weights) => {
+                    let pairs: Vec<(u64, Weight)> = sorted.iter().copied().zip(weights).collect();
+                    let numbers = (
+                        weighted_sum_us(&pairs) / u128::from(Weight::UNITS),
+                        Percentiles::of_weighted(&pairs),
+                        LogHistogram::of_weighted(&pairs, SPARK_BINS),
+                    );
+                    weighted.extend(pairs);
+                    numbers
+                }
+            };
+            if has_weights && weighted.len() < all.len() + sorted.len() {
+                weighted.extend(sorted.iter().map(|&us| (us, Weight::ONE)));
+            }
+            request_types.push((total, TypeRow { kind: kind.clone(), requests, errors, latency_us, spark }));
+            all.extend_from_slice(&sorted);
+            by_type.push((kind, sorted));
         }
+        let chosen = match self.sampling.has_weights() {
+            true => ChosenSigns::default(),
+            false => self.chosen.finish(by_type.iter().map(|(kind, sorted)| (kind, sorted.as_slice()))),
+        };
         // Stable: equal totals stay by name.
         request_types.compact_sort_by_key(|&(total, _)| std::cmp::Reverse(total));
         all.sort_unstable();
+        sort_weighted(&mut weighted);
+        let (latency_us, histogram) = match has_weights {
+            false => (Percentiles::of_sorted(&all), LogHistogram::of_sorted(&all, HISTOGRAM_BINS)),
+            true => {
+                (Percentiles::of_weighted(&weighted), LogHistogram::of_weighted(&weighted, HISTOGRAM_BINS))
+            }
+        };
         let services: BTreeSet<&str> =
             self.endpoints.keys().map(|Endpoint { service, .. }| service.as_str()).collect();
         let services = services.len() as u64;
@@ -367,8 +418,9 @@ impl OverviewPartial {
             outside: self.outside,
             sampling: self.sampling,
             other_sampling: self.other_sampling,
-            latency_us: Percentiles::of_sorted(&all),
-            histogram: LogHistogram::of_sorted(&all, HISTOGRAM_BINS),
+            chosen,
+            latency_us,
+            histogram,
             by: self.by,
             request_types: request_types.into_iter().map(|(_, t)| t).collect(),
             endpoints: self
@@ -388,12 +440,32 @@ impl OverviewPartial {
     }
 }
 
+/// Returns, by type, the weights of the requests in the order of their latencies, sorted.
+fn weights_of(
+    types: &RequestTypes,
+    weights: &[Weight],
+    by_type: &[(u64, Vec<u64>, Vec<u32>)],
+) -> BTreeMap<RequestType, Vec<Weight>> {
+    let mut of_types: Vec<Vec<Weight>> = vec![Vec::new(); by_type.len()];
+    for (request, weight) in (0..).zip(weights) {
+        of_types[types.of(request) as usize].push(*weight);
+    }
+    let sorted = |((_, latencies, _), weights): (&(u64, Vec<u64>, Vec<u32>), Vec<Weight>)| {
+        let mut pairs: Vec<(u64, Weight)> = latencies.iter().copied().zip(weights).collect();
+        sort_weighted(&mut pairs);
+        pairs.into_iter().map(|(_, weight)| weight).collect()
+    };
+    let sorted = by_type.iter().zip(of_types).map(sorted);
+    types.names().iter().cloned().zip(sorted).collect()
+}
+
 /// All traces: counts, request types, data quality.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OverviewPass {
     pub settings: PathSettings,
     pub by: GroupBy,
     pub incomplete: bool,
+    pub unweighted: bool,
 }
 
 impl SetPass for OverviewPass {
@@ -412,7 +484,11 @@ impl SetPass for OverviewPass {
     }
 
     fn start(self, over: OverSet) -> Box<dyn RunningSetPass> {
-        Box::new(OverviewRun::new(self.settings, over.types.unwrap_or_default(), over.incomplete))
+        let types = over.types.unwrap_or_default();
+        Box::new(OverviewRun {
+            unweighted: self.unweighted,
+            ..OverviewRun::new(self.settings, types, over.incomplete)
+        })
     }
 }
 
@@ -442,9 +518,13 @@ struct OverviewRun {
     covered_us: Vec<u64>,
     /// Row, latency, and whether it is an error, of the root of every request.
     roots: Vec<(u32, u64, bool)>,
+    /// Their weights, if they count.
+    weights: Vec<Weight>,
     reading: ReadingObserver,
     outside: Outside,
     sweep: OverlapSweep,
+    root_counts: RootCounts,
+    unweighted: bool,
     /// Requests of the trace under way.
     requests: Vec<u32>,
 }
@@ -463,9 +543,12 @@ impl OverviewRun {
             endpoints: Vec::new(),
             covered_us: Vec::new(),
             roots: Vec::new(),
+            weights: Vec::new(),
             reading: ReadingObserver::default(),
             outside: Outside::default(),
             sweep: OverlapSweep::default(),
+            root_counts: RootCounts::default(),
+            unweighted: false,
             requests: Vec::new(),
         }
     }
@@ -487,6 +570,7 @@ impl OverviewRun {
             if trace.id.group != 0 {
                 self.partial.other_traces += 1;
                 self.partial.other_sampling.observe(set, self.trace);
+                self.root_counts.observe(set, &trace);
                 self.partial.other_spans += trace.len() as u64;
                 self.trace += 1;
                 continue;
@@ -514,6 +598,7 @@ impl OverviewRun {
         let partial = &mut self.partial;
         partial.traces += 1;
         partial.sampling.observe(set, self.trace);
+        self.root_counts.observe(set, &set.traces()[self.trace as usize]);
         partial.spans += self.tree.len() as u64;
         for i in 0..self.tree.len() as u32 {
             let row = self.tree.row(i);
@@ -529,6 +614,9 @@ impl OverviewRun {
         for &request in &self.requests {
             let row = self.tree.row(request);
             self.roots.push((row, self.tree.duration_us(request), set.flags(row).has(Flags::ERROR)));
+        }
+        if set.has_weights() && !self.unweighted {
+            self.weights.resize(self.roots.len(), set.weight(self.trace));
         }
     }
 
@@ -577,13 +665,19 @@ impl OverviewRun {
         }
         let of = (self.request_roots, self.settings.reading);
         let types = RequestTypes::new(set, self.roots.iter().map(|root| root.0), &self.types, of);
-        let mut by_type: Vec<(u64, Vec<u64>)> = vec![Default::default(); types.names().len()];
-        for (request, (_, latency_us, is_error)) in (0..).zip(self.roots.drain(..)) {
+        let mut by_type: Vec<(u64, Vec<u64>, Vec<u32>)> = vec![Default::default(); types.names().len()];
+        for (request, (row, latency_us, is_error)) in (0..).zip(self.roots.drain(..)) {
             let of = &mut by_type[types.of(request) as usize];
             of.0 += u64::from(is_error);
             of.1.push(latency_us);
+            of.2.push(row);
         }
-        for (name, (errors, mut latencies)) in types.names().iter().zip(by_type) {
+        partial.chosen.take_roots(set, &self.root_counts);
+        if !self.weights.is_empty() {
+            partial.weights = weights_of(&types, &self.weights, &by_type);
+        }
+        for (name, (errors, mut latencies, rows)) in types.names().iter().zip(by_type) {
+            partial.chosen.observe_type(name, rows.into_iter().map(|row| set.start_us(row)));
             latencies.sort_unstable();
             partial.types.insert(name.clone(), (errors, pack_sorted(latencies)));
         }

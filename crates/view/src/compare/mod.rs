@@ -7,5 +7,5 @@ mod table;
 
 pub use table::{
     ChangeRow, Changed, DESCRIPTIVE, DiffSource, INTERVAL_OF_SETS, INTERVAL_OF_TAIL, LEAST, change_columns,
-    changes, first_sentence, found_places, found_services, one_sided, why_empty,
+    changes, first_sentence, found_places, found_services, one_sided, summary, why_empty,
 };

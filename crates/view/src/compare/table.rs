@@ -7,6 +7,7 @@ use crate::flame::FlameSource;
 use crate::flame::chart::{DiffFlame, FlameTree, FlameWords, counts_as_changed};
 use crate::flame::table::caller_words;
 use crate::flame::tree::{self, Calls};
+use crate::sampling;
 use crate::say::tip::{Numbers, TipLine};
 use crate::search::finder::Finder;
 use crate::table::{Attributes, Column, Number, Table, Width};
@@ -69,6 +70,16 @@ pub fn found_places(rows: &[ServicePlaceRow], finder: &Finder) -> Option<Vec<boo
 fn found(hits: impl Iterator<Item = bool>, finder: &Finder) -> Option<Vec<bool>> {
     let hits: Vec<bool> = hits.collect();
     (!finder.is_empty() && hits.contains(&true)).then_some(hits)
+}
+
+/// Returns what the comparison says as a whole: the service to blame, and where samples may have made the difference.
+pub fn summary(report: &CompareReport) -> String {
+    let mut words = compare::services::summary(&report.culprit);
+    if let Some(sampled) = sampling::words::compared(&report.a.facts, &report.b.facts) {
+        words.push(' ');
+        words += sampled;
+    }
+    words
 }
 
 /// Returns the first sentence of a paragraph, and the others with the space before them.

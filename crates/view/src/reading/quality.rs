@@ -106,6 +106,7 @@ pub fn facts(overview: &OverviewReport) -> Vec<Note> {
     ];
     all.extend(words::notes(&overview.reading));
     all.extend(sampling::words::notes(&overview.sampling));
+    all.extend(sampling::words::chosen(&overview.chosen));
     all.retain(|fact| fact.count > 0);
     all
 }

@@ -33,9 +33,13 @@ pub fn left_out(quality: &Quality) -> Option<String> {
     (share > GRAVE_SHARE).then(|| format!("{} of span time left out", format::share(share)))
 }
 
-/// Returns of what traces requests are, how many requests these stand for, and what much of them they do not hold; empty
-/// where that is not known.
-pub fn scope(coverage: &Coverage, requests: u64, stand_for: &str) -> String {
+/// Returns of what traces requests are, and what much of them they do not hold; empty where that is not known.
+pub fn scope(coverage: &Coverage, requests: u64) -> String {
+    scope_for(coverage, requests, "")
+}
+
+/// Returns the same with how many requests these stand for.
+fn scope_for(coverage: &Coverage, requests: u64, stand_for: &str) -> String {
     if coverage.traces == 0 && coverage.left_out == 0 {
         return String::new();
     }
@@ -54,7 +58,7 @@ pub fn scope(coverage: &Coverage, requests: u64, stand_for: &str) -> String {
 /// Returns the [scope] of the requests of a selection, and that they do not end with their answer if that is so: one text for
 /// all views.
 pub fn scope_of(facts: &RangeFacts) -> String {
-    let mut out = scope(&facts.coverage, facts.all_requests, &sampling::words::stand_for(facts));
+    let mut out = scope_for(&facts.coverage, facts.all_requests, &sampling::words::stand_for(facts));
     if facts.until == Until::Done && !out.is_empty() {
         out += "; until everything is done that they lead to";
         if facts.cut > 0 {
@@ -291,11 +295,11 @@ mod tests {
             dropped_us,
             ..Coverage::default()
         };
-        assert_eq!(scope(&Coverage::default(), 0, ""), "", "a summary");
-        assert_eq!(scope(&of(50, 50, 50), 7, ""), "of 4 traces");
+        assert_eq!(scope(&Coverage::default(), 0), "", "a summary");
+        assert_eq!(scope(&of(50, 50, 50), 7), "of 4 traces");
         let share = |of| format::share(of);
         assert_eq!(
-            scope(&of(874, 60, 51), 7, ""),
+            scope(&of(874, 60, 51), 7),
             format!(
                 "of 4 traces; {} of the recorded time runs asynchronously, and no request waits for it; {} of the recorded time hangs \
                  below spans that are missing, and is in no request; {} of the recorded time lies outside its parent and is left \
@@ -307,10 +311,10 @@ mod tests {
         );
         let incomplete = Coverage { incomplete: 7, left_out: 1, ..of(0, 0, 0) };
         assert_eq!(
-            scope(&incomplete, 7, ""),
+            scope(&incomplete, 7),
             "of 4 traces whose callers are not recorded; 1 request whose caller is not recorded is left out"
         );
-        assert!(scope(&incomplete, 9, "").starts_with("of 4 traces, 7 of them without a recorded caller;"));
+        assert!(scope(&incomplete, 9).starts_with("of 4 traces, 7 of them without a recorded caller;"));
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! The weights of traces in words, for the page, the command line, Markdown and saved reports.
 
 use crate::reading::words::Note;
-use pathlight_base::format::{agreeing, count, counted, duration, number};
+use pathlight_base::format::{agreeing, count, counted, duration, endpoint, number, share};
 use pathlight_base::statistics::Weight;
-use pathlight_engine::requests::{RangeFacts, WeightedFacts};
-use pathlight_trace::SamplingCounts;
+use pathlight_engine::requests::{ChosenSigns, RangeFacts, WeightedFacts};
+use pathlight_trace::{Endpoint, SamplingCounts};
 
 /// Which numbers use weights, said wherever traces have some.
-pub const USE: &str = "Percentile ranges, the latency of the selection, and times in Flame graph (critical-path) and Endpoints (but \
+pub const USE: &str = "Percentile ranges, the latency of the selection and of request types, and times in Flame graph (critical-path) and Endpoints (but \
                        those of services) go by weight; all other numbers count each trace once.";
 
 /// Said where traces with weights are summed up in a file.
@@ -67,6 +67,16 @@ pub fn note(facts: &RangeFacts) -> Option<String> {
         false => format!("p99 is {weighted} by weight, {counted} if each trace counts once"),
     };
     Some(format!("{each}: {p99}.{effective} {USE}"))
+}
+
+/// Returns that two sides differ for how they were sampled perhaps, since their traces count once in comparisons; `None` if
+/// those of each side stand for equally many requests.
+pub fn compared(a: &RangeFacts, b: &RangeFacts) -> Option<&'static str> {
+    let is_uneven = |facts: &RangeFacts| facts.weighted.as_ref().is_some_and(|of| !of.all.are_equal());
+    (is_uneven(a) || is_uneven(b)).then_some(
+        "Traces stand for unequal numbers of requests, and each counts once here: differences may be those of how they were \
+         sampled.",
+    )
 }
 
 /// Returns notes on what traces say of how they were sampled.
@@ -135,6 +145,46 @@ pub fn notes(counts: &SamplingCounts) -> Vec<Note> {
     ];
     notes.retain(|note| note.count > 0);
     notes
+}
+
+/// Returns a note that traces which say nothing of their sampling look chosen; `None` if there are too few signs.
+pub fn chosen(signs: &ChosenSigns) -> Option<Note> {
+    if !signs.are_enough() {
+        return None;
+    }
+    let latency = signs.latency.as_ref().map(|limit| {
+        let Endpoint { service, operation } = limit.kind.name();
+        let (above, below) = limit.around;
+        format!(
+            "of {}, {} from {} on and up to 5 % longer, and {} as much shorter",
+            endpoint(&service, &operation),
+            counted(above, "request"),
+            duration(limit.at_us as f64),
+            count(below)
+        )
+    });
+    let errors = signs.errors.map(|(here, there)| {
+        format!(
+            "{} of the traces have an error, of the same types in the other set {}",
+            share(here),
+            share(there)
+        )
+    });
+    let rate = signs.rate.map(|(types, requests)| {
+        format!("{} request types have just {} in each minute", count(types), counted(requests, "request"))
+    });
+    let found: Vec<String> = [latency, errors, rate].into_iter().flatten().collect();
+    Some(Note {
+        key: "chosen",
+        count: found.len() as u64,
+        what: "signs that these traces were chosen by latency, errors or a limit of their rate".into(),
+        meaning: format!(
+            "They say no weights, but {}. Percentiles, shares and error rates are those of the chosen; comparisons between sets \
+             chosen alike hold.",
+            found.join("; ")
+        ),
+        example: String::new(),
+    })
 }
 
 /// Returns whether a note on sampling is no fault of the traces.
@@ -219,5 +269,34 @@ mod tests {
         assert_eq!(said(off), format!("{each}, but as chosen all numbers count each trace once."));
         let facts = RangeFacts { weighted: Some(weighted), ..RangeFacts::default() };
         assert_eq!(stand_for(&facts), format!(" for about {} requests", count(2002)));
+    }
+
+    #[test]
+    fn sides_of_uneven_samples_differ_perhaps_by_these() {
+        let side = |weights: &[f64]| {
+            let all = Weights::of(weights.iter().map(|of| Weight::of_count(*of).unwrap_or_default()));
+            let weighted = Some(WeightedFacts { all, ..WeightedFacts::default() });
+            RangeFacts { weighted, ..RangeFacts::default() }
+        };
+        let plain = RangeFacts::default();
+        assert_eq!(compared(&plain, &side(&[100.0, 100.0])), None);
+        assert!(compared(&plain, &side(&[1.0, 100.0])).is_some());
+        assert!(compared(&side(&[1.0, 100.0]), &plain).is_some());
+    }
+
+    #[test]
+    fn traces_that_look_chosen_are_said_to_be_with_the_signs() {
+        use pathlight_engine::requests::{LatencyLimit, RequestType};
+        assert_eq!(chosen(&ChosenSigns::default()), None);
+        let kind = RequestType::whole(Endpoint::new("shop", "GET /"));
+        let latency = Some(LatencyLimit { kind, at_us: 500_000, around: (200, 3), above: 900 });
+        let signs = ChosenSigns { latency, errors: Some((0.4, 0.01)), rate: None };
+        let note = chosen(&signs).unwrap();
+        assert_eq!((note.key, note.count), ("chosen", 2));
+        let at = duration(500_000.0);
+        assert!(
+            note.meaning.contains(&format!("200 requests from {at} on and up to 5 % longer, and 3 as much"))
+        );
+        assert!(note.meaning.contains(&format!("; {} of the traces have an error", share(0.4))), "{note:?}");
     }
 }
