@@ -11,6 +11,7 @@ use e2e::process::{Driver, Server, dist};
 pub const USAGE: &str = "\
 shot FRAGMENT OUT [STEP]...   a picture of the page, as PNG or, 320 px wide, as WebP; FRAGMENT may be '' or a whole URL. Steps, in the order given:
     --drop FILE...   drop files or folders and wait until they are loaded
+    --against FILE...  drop them as side B of a comparison     --picture OUT  save the window now, too
     --click CSS      click an element          --at X,Y   click a point of the window
     --hover X,Y      move the mouse there      --key NAME press a key (Escape, ArrowLeft, a)
     --fill CSS TEXT  type into a field         --wait CSS wait until an element is visible
@@ -110,6 +111,13 @@ async fn step(page: &Page, name: &str, values: &[&str]) -> Outcome {
             page.drop_files(&values.iter().map(PathBuf::from).collect::<Vec<_>>()).await?;
             page.state("ready").await
         }
+        ("--against", [_, ..]) => {
+            let files: Vec<PathBuf> = values.iter().map(PathBuf::from).collect();
+            page.drop_files_on("[data-test='drop-compare']", &files).await?;
+            page.visible("[data-test='sides']").await?;
+            page.ready().await
+        }
+        ("--picture", [out]) => page.picture_to(&PathBuf::from(out)).await,
         ("--click", [selector]) => page.click(selector).await,
         ("--at", [text]) => {
             let (x, y): (f64, f64) = point(text)?;
