@@ -149,8 +149,18 @@ fn build(page: Page, keep: Listeners, origin: &Origin) -> impl FnOnce() + use<> 
         split_drag(&split, &view, &keep);
         let content = el("main").class("content").child(strip.element()).child(&view);
         let body = div("body").child(sidebar.element()).child(&content);
+        let [ranges, conditions] = range.choices();
+        let context = div("context").attr("role", "region").attr("aria-label", "Selection").children([
+            root.element(),
+            range.histogram(),
+            root.figures(),
+            ranges,
+            conditions,
+            &div("grow"),
+            sides.element(),
+        ]);
         for (next, elements) in [
-            (before_start, [root.element(), range.element(), sides.element()].as_slice()),
+            (before_start, [&context].as_slice()),
             (before_status, &[&wait, &body]),
             (overlay, &[detail.said()]),
         ] {
@@ -158,7 +168,7 @@ fn build(page: Page, keep: Listeners, origin: &Origin) -> impl FnOnce() + use<> 
                 let _ = next.html().before_with_node_1(element.html());
             }
         }
-        let layout = PageLayout { body, view, title, wait, dark: None };
+        let layout = PageLayout { context, body, view, title, wait, dark: None };
         page.add_parts(
             PageLayer::Selection,
             vec![Box::new(layout), Box::new(root), Box::new(range), Box::new(sides), Box::new(strip)],
@@ -213,6 +223,7 @@ const DARK: &str = "(prefers-color-scheme: dark)";
 
 /// Layout of the page: the view in sight, and the colours.
 struct PageLayout {
+    context: El,
     body: El,
     view: El,
     /// The name of the view, for who does not see the sidebar.
@@ -224,6 +235,7 @@ struct PageLayout {
 impl PagePart for PageLayout {
     fn update(&mut self, page: Page) {
         let overview = page.queries().overview.get().filter(|overview| overview.traces > 0);
+        self.context.show(overview.is_some());
         self.body.show(overview.is_some());
         self.wait.show(
             overview.is_none()

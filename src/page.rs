@@ -8,7 +8,7 @@ pub mod shown_trace;
 pub mod slot;
 
 use self::inputs::Undo;
-use self::slot::{Asker, Slots};
+use self::slot::{Asker, Slot, Slots};
 use super::dom;
 use crate::page::fetching::Fetching;
 use crate::page::queries::Queries;
@@ -16,6 +16,7 @@ use crate::page::shown_trace::ShownTrace;
 use crate::pool::{Input, PagePool};
 use pathlight_engine::load::MemoryForecast;
 use pathlight_engine::pool::{Limits, LoadProgress, PoolEvent, UserError};
+use pathlight_engine::queries::Range;
 use pathlight_engine::requests::Selection;
 use pathlight_ingest::{Accounts, FileReport};
 use pathlight_trace::Endpoint;
@@ -144,6 +145,17 @@ pub struct Hooks {
     pub load_demo: fn(Page),
 }
 
+/// Changes of the address that become steps of the history.
+#[derive(Clone, Copy)]
+enum Step {
+    /// This one does.
+    Always,
+    /// It does if it is one of place.
+    OfPlace,
+    /// It does not.
+    Never,
+}
+
 struct Inner {
     pool: PagePool,
     hooks: Hooks,
@@ -269,6 +281,15 @@ impl Page {
         }
     }
 
+    /// Returns the slot with the requests of a side and their latencies.
+    pub fn slot_of_side(self, side: ComparedSide) -> &'static Slot<Range> {
+        let (address, queries) = (self.address(), self.queries());
+        match address.side(side) == address.selection() {
+            true => &queries.range,
+            false => &queries.sides[side as usize],
+        }
+    }
+
     /// Returns what is fetched for the page.
     pub fn fetching(self) -> &'static Fetching {
         &self.0.fetching
@@ -389,22 +410,31 @@ impl Page {
 
     /// Changes what is shown, in the address too; a change of place becomes a step of the history.
     pub fn change(self, change: impl FnOnce(&mut Address)) {
-        self.put(Box::new(change), true);
+        self.put(Box::new(change), Step::OfPlace);
+    }
+
+    /// Changes what is shown as a step of the history, whatever it changes: for what a click does that is else typed.
+    pub fn step(self, change: impl FnOnce(&mut Address)) {
+        self.put(Box::new(change), Step::Always);
     }
 
     /// Completes what the address says: never a step of the history.
     pub fn amend(self, change: impl FnOnce(&mut Address)) {
-        self.put(Box::new(change), false);
+        self.put(Box::new(change), Step::Never);
     }
 
-    fn put(self, change: Box<dyn FnOnce(&mut Address) + '_>, may_step: bool) {
+    fn put(self, change: Box<dyn FnOnce(&mut Address) + '_>, step: Step) {
         let before = self.0.address.borrow().clone();
         let mut after = before.clone();
         change(&mut after);
         if after == before {
             return;
         }
-        let is_step = may_step && after.is_step_from(&before);
+        let is_step = match step {
+            Step::Always => true,
+            Step::OfPlace => after.is_step_from(&before),
+            Step::Never => false,
+        };
         if after.root != before.root || after.view == View::Trace && before.trace != after.trace && is_step {
             self.0.focus.replace(Focus::Nothing);
         }

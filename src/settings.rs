@@ -6,8 +6,6 @@ use wasm_bindgen::{JsCast, JsValue};
 
 /// Names of files that were opened in this window.
 pub const OPENED: &str = "pathlight-opened";
-/// Key of the folded histogram: "1" or "0"; without a choice it is folded in narrow windows.
-pub const FOLDED: &str = "pathlight-histogram-folded";
 
 /// The dialect a Jaeger or Tempo was understood in; its whole base address follows.
 pub const DIALECT: &str = "pathlight-dialect-";

@@ -20,6 +20,8 @@ pub struct Queries {
     pub led: Cell<Option<u64>>,
     /// Content of the percentile range.
     pub range: Slot<queries::Range>,
+    /// The same of side A and of side B, where views speak of other requests.
+    pub sides: [Slot<queries::Range>; 2],
     /// The critical path of the percentile range.
     pub path: Slot<queries::CriticalPath>,
     /// The values of the tag that a filter is being made of.

@@ -90,7 +90,7 @@ impl Header {
             .test("share-open")
             .attr("title", "An address of this view, and what it needs elsewhere")
             .on_click(&keep, move || share::open(page, &from));
-        let mut more = vec![commands, link, save.clone()];
+        let mut more = vec![commands, link, save.clone(), clear.clone()];
         more.extend(offline::toggle(page, &keep));
         more.push(
             button("About\u{2026}")
@@ -111,9 +111,9 @@ impl Header {
             .child(&more_button)
             .child(&jaeger)
             .child(&compare)
-            .child(&clear)
             .child(&div("grow"))
             .child(search.element())
+            .child(&div("grow"))
             .child(&help)
             .child(&theme)
             .child(&more);

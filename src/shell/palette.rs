@@ -23,7 +23,7 @@ use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
 /// Places of buttons that do something with what is in sight, be it in a menu.
-const BUTTONS: &str = ".tools, .section-head, .range-bar, .root-endpoint .segments, .top .menu";
+const BUTTONS: &str = ".tools, .section-head, .context, .top .menu";
 
 /// Parts that the palette needs to do everything.
 #[derive(Clone)]
@@ -173,7 +173,7 @@ impl Palette {
         for service in services {
             let text = service.to_owned();
             entries.add(PaletteKind::Service, service, "Search for it", move |_| {
-                page.change(|address| address.search = text.clone());
+                page.step(|address| address.search = text.clone());
             });
         }
         for endpoint in &overview.endpoints {

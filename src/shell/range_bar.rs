@@ -1,19 +1,14 @@
 //! The choice among the root endpoint's requests: percentile ranges of the latency distribution, and filters, each removable.
 
 use super::filters::{self, FilterForm};
-use crate::app::moved;
-use crate::dom::{self, El, Listeners, button, div, icon, span};
-use crate::page::{Page, PagePart};
-use crate::settings::{self, Store};
-use crate::widgets::controls::Segments;
+use crate::dom::{El, Listeners, button, div, icon, span};
+use crate::page::{Focus, Page, PagePart};
 use crate::widgets::distribution::DistributionChart;
 use crate::widgets::frame;
-use pathlight_engine::requests::{Filter, PercentileRange};
+use crate::widgets::popover::Popover;
+use pathlight_engine::requests::{Filter, PercentileRange, Until};
 use pathlight_view::address::range_name;
-use pathlight_view::say::selection::{holds_hint, holds_words, range_words};
-
-/// Windows less wide than this are narrow, as in the style sheet.
-const NARROW_PX: f64 = 720.0;
+use pathlight_view::say::selection::{holds_hint, holds_words, range_title};
 
 /// Of each of [`PercentileRange::PRESETS`] what is said beside the pointer.
 const HINTS: [&str; 8] = [
@@ -27,14 +22,48 @@ const HINTS: [&str; 8] = [
     "Everything at or below the 99th percentile (cumulative)",
 ];
 
-/// The bar of percentile ranges and filters.
+/// Two entries of the menu, of which one is chosen.
+struct Choice([El; 2]);
+
+impl Choice {
+    /// Builds the entries below a rule: words and name for tests of each; `choose` hears whether it is the second.
+    fn new(keep: &Listeners, entries: [(&str, &str); 2], choose: impl Fn(bool) + Copy + 'static) -> Choice {
+        let [first, second] = [0, 1].map(|at| {
+            let (words, test) = entries[at];
+            entry(test).text(words).on_click(keep, move || choose(at == 1))
+        });
+        Choice([first.class("menu-rule"), second])
+    }
+
+    /// Shows both, or neither, and which one is chosen.
+    fn follow(&self, is_offered: bool, is_second: bool) {
+        for (at, entry) in self.0.iter().enumerate() {
+            entry.show(is_offered);
+            entry.set_flag("aria-checked", (at == 1) == is_second);
+        }
+    }
+}
+
+/// Returns an entry of the menu that can be chosen.
+fn entry(test: &str) -> El {
+    button("").attr("role", "menuitemradio").attr("aria-checked", "false").test(test)
+}
+
+/// The histogram, the menu of percentile ranges, and filters.
 pub struct RangeBar {
-    element: El,
     distribution: DistributionChart,
+    menu: Popover,
+    /// Says which range is chosen.
+    chosen: El,
     buttons: Vec<El>,
     /// Words of each button about its range.
     holds: Vec<El>,
-    scope: Segments,
+    scope: Choice,
+    /// When requests end.
+    until: Choice,
+    /// What a sampled trace counts as.
+    weights: Choice,
+    conditions: El,
     chips: El,
     form: FilterForm,
     chips_keep: Listeners,
@@ -51,77 +80,61 @@ impl RangeBar {
         let (mut buttons, mut holds) = (Vec::new(), Vec::new());
         for (range, what) in PercentileRange::PRESETS.into_iter().zip(HINTS) {
             let name = if range.is_all() { "all".to_owned() } else { range_name(range) };
-            let words = if range.is_all() { "All".to_owned() } else { range_words(range) };
-            let said = span("range-holds", "");
+            let said = span("range-holds muted small", "");
             buttons.push(
-                button("")
-                    .child(&span("", &words))
+                entry(&format!("range-{name}"))
+                    .child(&span("", &range_title(range)))
                     .child(&said)
                     .attr("title", what)
-                    .attr("aria-pressed", "false")
-                    .test(&format!("range-{name}"))
                     .on_click(&keep, move || page.change(|address| address.range = range)),
             );
             holds.push(said);
         }
-        let within = move |over_all: bool| page.change(|address| address.over_all = over_all);
-        let scope = Segments::new("What percentiles are of")
-            .button(
-                &keep,
-                ("Per type", "Percentiles of each request type by itself", "percentiles-type"),
-                move || within(false),
-            )
-            .button(
-                &keep,
-                ("Over all", "Percentiles of all these requests together", "percentiles-all"),
-                move || within(true),
-            );
-        let parts = div("segments")
-            .attr("role", "group")
-            .attr("aria-label", "Part of the distribution")
-            .children(&buttons[..5]);
-        let sums = div("segments")
-            .attr("role", "group")
-            .attr("aria-label", "Up to a percentile")
-            .children(&buttons[5..]);
+        let entries = [
+            ("Percentiles of each request type by itself", "percentiles-type"),
+            ("Percentiles of all these requests together", "percentiles-all"),
+        ];
+        let scope = Choice::new(&keep, entries, move |over_all| page.change(|of| of.over_all = over_all));
+        let entries = [
+            ("Requests end with their answer", "until-answer"),
+            ("Requests end when all is done that they lead to", "until-done"),
+        ];
+        let until = Choice::new(&keep, entries, move |is_done| {
+            page.set_focus(Focus::Nothing);
+            page.change(|address| {
+                address.until = if is_done { Until::Done } else { Until::Answer };
+                address.focus.clear();
+            });
+        });
+        let entries = [
+            ("A trace counts as the requests that it stands for", "weights-on"),
+            ("Each trace counts once, however it was sampled", "weights-off"),
+        ];
+        let weights = Choice::new(&keep, entries, move |is_off| page.change(|of| of.unweighted = is_off));
+        let chosen = span("", "");
+        let open = button("")
+            .child(&chosen)
+            .node(&icon("M4 6l4 4 4-4"))
+            .attr("title", "Only requests in a part of the distribution of latency")
+            .test("range-menu");
+        let panel = div("popover menu left range-list").test("range-list");
+        let items = buttons.iter().chain(&scope.0).chain(&until.0).chain(&weights.0);
+        let items: Vec<El> = items.cloned().collect();
+        let menu = Popover::menu(&keep, open, panel, &items);
         let chips = div("chips").test("chips");
         let distribution = DistributionChart::new(page);
         let form = FilterForm::new(page);
         let conditions = div("conditions").child(form.element()).child(&chips);
-        let fold = button("")
-            .class("quiet square fold")
-            .label("Histogram")
-            .test("fold-histogram")
-            .node(&icon("M4 6l4 4 4-4"));
-        let element =
-            div("range-bar").attr("role", "region").attr("aria-label", "Percentile range and filters");
-        let set = {
-            let (element, fold) = (element.clone(), fold.clone());
-            move |folded: bool| {
-                element.class_if("folded", folded);
-                fold.set_flag("aria-expanded", !folded);
-                moved();
-            }
-        };
-        let is_narrow = || dom::window().inner_width().ok().and_then(|px| px.as_f64()) < Some(NARROW_PX);
-        set(settings::get(Store::Browser, settings::FOLDED).map_or_else(is_narrow, |chosen| chosen == "1"));
-        let pressed = fold.clone();
-        let fold = fold.on_click(&keep, move || {
-            let folded = pressed.html().get_attribute("aria-expanded").as_deref() == Some("true");
-            settings::put(Store::Browser, settings::FOLDED, if folded { "1" } else { "0" });
-            set(folded);
-        });
-        let element = element.child(&fold).child(distribution.element()).child(
-            &div("range-side")
-                .child(&div("range-buttons").child(&parts).child(&sums).child(scope.element()))
-                .child(&conditions),
-        );
         RangeBar {
-            element,
             distribution,
+            menu,
+            chosen,
             buttons,
             holds,
             scope,
+            until,
+            weights,
+            conditions,
             chips,
             form,
             chips_keep: Listeners::default(),
@@ -131,9 +144,14 @@ impl RangeBar {
         }
     }
 
-    /// Returns its root element.
-    pub fn element(&self) -> &El {
-        &self.element
+    /// Returns the histogram.
+    pub fn histogram(&self) -> &El {
+        self.distribution.element()
+    }
+
+    /// Returns the menu of percentile ranges, and the filters.
+    pub fn choices(&self) -> [&El; 2] {
+        [self.menu.element(), &self.conditions]
     }
 }
 
@@ -141,7 +159,11 @@ impl RangeBar {
     /// Says on each button which latencies its range has and of how many requests, and what percentiles are of.
     fn mark(&mut self, page: Page) {
         let slot = &page.queries().range;
-        self.scope.press(usize::from(page.address().over_all));
+        let over_all = page.address().over_all;
+        self.scope.follow(true, over_all);
+        self.until.follow(has_end_to_choose(page), page.address().until == Until::Done);
+        let is_weighted = slot.get().is_some_and(|report| report.facts.weighted.is_some());
+        self.weights.follow(is_weighted, page.address().unweighted);
         let Some(report) = slot.get().filter(|_| self.marked != slot.revision()) else { return };
         self.marked = slot.revision();
         let facts = &report.facts;
@@ -153,14 +175,21 @@ impl RangeBar {
     }
 }
 
+/// Returns whether requests of the view in sight may go on after their answer.
+fn has_end_to_choose(page: Page) -> bool {
+    let address = page.address();
+    let overview = page.queries().overview.get();
+    let goes_on = overview.is_some_and(|of| of.quality.async_spans > 0 || of.links.resolved > 0);
+    let is_chosen = address.until == Until::Done;
+    address.view.follows_messages() && (is_chosen || goes_on && !page.is_summary())
+}
+
 impl PagePart for RangeBar {
     fn update(&mut self, page: Page) {
-        let shown = frame::has_traces(page);
-        self.element.show(shown);
-        self.form.element().show(!page.is_summary());
-        if !shown {
+        if !frame::has_traces(page) {
             return;
         }
+        self.form.element().show(!page.is_summary());
         self.distribution.update(page);
         self.form.update(page);
         self.mark(page);
@@ -168,21 +197,14 @@ impl PagePart for RangeBar {
         if self.shown.as_ref() == Some(&(range, filters.clone())) {
             return;
         }
-        let mut is_preset = false;
         for (preset, button) in PercentileRange::PRESETS.iter().zip(&self.buttons) {
             let on = *preset == range || preset.is_all() && range.is_all();
-            is_preset |= on;
-            button.set_flag("aria-pressed", on);
+            button.set_flag("aria-checked", on);
         }
+        self.chosen.set_text(&range_title(range));
+        self.menu.element().class_if("on", !range.is_all());
         self.chips_keep.clear();
         self.chips.clear();
-        if !range.is_all() {
-            let chip = filters::chip(page, &self.chips_keep, &range_words(range), "range-chip", |page| {
-                page.change(|address| address.cut_over_all(PercentileRange::ALL));
-            });
-            chip.class_if("brushed", !is_preset);
-            self.chips.add(&chip);
-        }
         filters::chips(page, &self.chips_keep).iter().for_each(|chip| self.chips.add(chip));
         self.shown = Some((range, filters));
     }

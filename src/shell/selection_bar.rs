@@ -1,14 +1,13 @@
-//! The selection bar: names the requests whose latency is looked at, and opens the list they are chosen from.
+//! Names the requests whose latency is looked at, opens the list they are chosen from, and says their latencies.
 
-use super::notes;
 use crate::dom::{self, El, Listeners, button, div, icon, span};
-use crate::page::{Focus, Page, PagePart};
-use crate::widgets::controls::Segments;
+use crate::page::{Page, PagePart};
 use crate::widgets::names;
 use crate::widgets::pick_list::{Pick, PickList};
 use pathlight_base::format::{self, counted};
+use pathlight_base::statistics::Percentiles;
 use pathlight_engine::queries::OverviewReport;
-use pathlight_engine::requests::{PercentileRange, RequestType, RootEndpoint, Until};
+use pathlight_engine::requests::{PercentileRange, RequestType, RootEndpoint};
 use pathlight_trace::Endpoint;
 use pathlight_view::address::Address;
 use pathlight_view::keys::KeyCommand;
@@ -21,17 +20,13 @@ use wasm_bindgen::JsCast;
 /// Rows of each kind shown; typing narrows them.
 const SHOWN: usize = 100;
 
-/// The bar.
+/// The list of request types and endpoints, and the figures of the chosen one.
 pub struct SelectionBar {
     element: El,
-    choose: El,
     name: El,
+    requests: El,
     figures: El,
-    notes: El,
     list: List,
-    places: Segments,
-    until: Segments,
-    weights: Segments,
     shown: String,
     _keep: Listeners,
 }
@@ -57,6 +52,7 @@ impl SelectionBar {
     pub fn new(page: Page) -> SelectionBar {
         let keep = Listeners::default();
         let name = span("root-name", "").test("root-endpoint");
+        let requests = span("root-requests muted small number", "").test("range-requests");
         let choose = button("")
             .class("root-button")
             .attr("aria-haspopup", "listbox")
@@ -64,6 +60,7 @@ impl SelectionBar {
             .attr("title", "Choose whose latency to look at")
             .test("choose-root")
             .child(&name)
+            .child(&requests)
             .node(&icon("M4 6l4 4 4-4"));
         let label = "Search request types and endpoints";
         let picks = PickList::new("root-endpoints", "Request type or endpoint", label);
@@ -72,81 +69,19 @@ impl SelectionBar {
         panel.show(false);
         let list = List { panel: panel.clone(), picks, button: choose.clone(), options: Rc::default() };
         list.listen(page, &keep);
-        let notes = button("")
-            .class("quiet notes-button")
-            .test("notes-button")
-            .attr("title", "Data quality: what is missing or wrong in the data, and how it is read")
-            .on_click(&keep, move || notes::show(page));
         let figures = div("figures").test("range-figures");
-        let roll_up = move |by_service: bool| {
-            page.set_focus(Focus::Nothing);
-            page.change(|address| {
-                address.by_service = by_service;
-                address.focus.clear();
-            });
-        };
-        let service = ("Services", "All operations of a service together", "places-service");
-        let places = Segments::new("Places")
-            .button(&keep, ("Endpoints", "Every operation by itself", "places-endpoint"), move || {
-                roll_up(false)
-            })
-            .button(&keep, service, move || roll_up(true));
-        let end = move |until: Until| {
-            page.set_focus(Focus::Nothing);
-            page.change(|address| {
-                address.until = until;
-                address.focus.clear();
-            });
-        };
-        let done = (
-            "Until done",
-            "Requests end when everything is done that they lead to, asynchronous spans and messages included",
-            "until-done",
-        );
-        let until = Segments::new("End of requests")
-            .button(
-                &keep,
-                ("Until the answer", "Requests end with their answer", "until-answer"),
-                move || end(Until::Answer),
-            )
-            .button(&keep, done, move || end(Until::Done));
-        let weigh = move |unweighted: bool| page.change(|address| address.unweighted = unweighted);
-        let by_weight = ("By weight", "A trace counts as the requests that it stands for", "weights-on");
-        let once = ("Each trace once", "A trace counts once, however it was sampled", "weights-off");
-        let weights = Segments::new("Sampled traces").button(&keep, by_weight, move || weigh(false)).button(
-            &keep,
-            once,
-            move || weigh(true),
-        );
-        weights.element().show(false);
-        let element = div("root-endpoint")
-            .attr("role", "region")
-            .attr("aria-label", "Selection")
-            .child(&div("popover-anchor").child(&choose).child(&panel))
-            .child(&figures)
-            .child(&div("grow"))
-            .child(until.element())
-            .child(weights.element())
-            .child(places.element())
-            .child(&notes);
-        SelectionBar {
-            element,
-            choose,
-            name,
-            figures,
-            notes,
-            list,
-            places,
-            until,
-            weights,
-            shown: String::new(),
-            _keep: keep,
-        }
+        let element = div("popover-anchor root-endpoint").child(&choose).child(&panel);
+        SelectionBar { element, name, requests, figures, list, shown: String::new(), _keep: keep }
     }
 
-    /// Returns its root element.
+    /// Returns the button with its list.
     pub fn element(&self) -> &El {
         &self.element
+    }
+
+    /// Returns the figures.
+    pub fn figures(&self) -> &El {
+        &self.figures
     }
 }
 
@@ -331,19 +266,12 @@ pub fn set_root(address: &mut Address, root: RootEndpoint) {
     address.root = root;
 }
 
-/// Returns whether requests of the view in sight may go on after their answer.
-fn has_end_to_choose(page: Page, overview: &OverviewReport) -> bool {
-    let address = page.address();
-    let goes_on = overview.quality.async_spans > 0 || overview.links.resolved > 0;
-    let is_chosen = address.until == Until::Done;
-    address.view.follows_messages() && (is_chosen || goes_on && !page.is_summary())
-}
-
 impl PagePart for SelectionBar {
     fn update(&mut self, page: Page) {
         let overview = page.queries().overview.get().filter(|overview| overview.traces > 0);
-        self.element.show(overview.is_some());
-        let Some(overview) = overview else { return };
+        if overview.is_none() {
+            return;
+        }
         let name = page.address().root_name();
         if name != self.shown {
             self.name.clear();
@@ -355,52 +283,33 @@ impl PagePart for SelectionBar {
             }
             self.shown = name;
         }
-        let _ = &self.choose;
-        self.until.element().show(has_end_to_choose(page, &overview));
-        self.until.press(usize::from(page.address().until == Until::Done));
-        self.places.element().show(page.address().view.rolls_up() && !page.is_summary());
-        self.places.press(usize::from(page.address().by_service));
         self.figures.class_if("stale", page.queries().range.is_waiting());
-        if let Some(report) = page.queries().range.get() {
-            let facts = &report.facts;
-            let requests = if facts.requests == facts.all_requests {
-                counted(facts.requests, "request")
-            } else {
-                format!("{} of {}", format::count(facts.requests), counted(facts.all_requests, "request"))
-            };
-            let mut figures = vec![
-                names::figure("", "range-requests", &requests, &facts.requests.to_string()),
-                names::duration("p50", "range-p50", facts.latency_us.p50),
-                names::duration("p95", "range-p95", facts.latency_us.p95),
-                names::duration("p99", "range-p99", facts.latency_us.p99),
-            ];
-            if facts.requests == 0 {
-                figures.truncate(1);
-            }
-            let mut scope = reading::words::scope_of(facts);
-            if !scope.is_empty() {
-                scope += reading::words::not_followed(&page.address());
-                figures.push(span("scope muted", &scope).test("range-scope"));
-            }
-            let note = sampling::words::note(facts);
-            self.weights.element().show(note.is_some());
-            self.weights.press(usize::from(page.address().unweighted));
-            if let Some(note) = note {
-                figures.push(span("scope muted", &note).test("range-weights"));
-            }
-            self.figures.fill(&figures);
+        let Some(report) = page.queries().range.get() else { return };
+        let facts = &report.facts;
+        let (few, all) = (format::count(facts.requests), counted(facts.all_requests, "request"));
+        let requests = if facts.requests == facts.all_requests { all } else { format!("{few} of {all}") };
+        self.requests.set_text(&(requests + &sampling::words::stand_for(facts)));
+        self.requests.set("data-value", &facts.requests.to_string());
+        let mut scope = reading::words::scope_of(facts) + reading::words::not_followed(&page.address());
+        if let Some(note) = sampling::words::note(facts) {
+            scope = format!("{scope}\n{note}");
         }
-        let count = reading::quality::count(&overview, page.loading().files()) as u64;
-        self.notes.class_if("calm", count == 0);
-        let left_out = reading::words::left_out(&overview.quality);
-        self.notes.class_if("grave", left_out.is_some());
-        let text = match left_out {
-            Some(words) => format!("! {words}"),
-            None if count > 0 => format!("! {}", counted(count, "note")),
-            None => "Data quality".to_owned(),
+        self.requests.set("title", &scope);
+        let other = page.address().compared().and_then(|of| page.slot_of_side(of.side.other()).fresh());
+        let other = other.filter(|other| other.facts.requests > 0);
+        let figure = |name: &str, test: &str, of: fn(&Percentiles) -> f64| {
+            let figure = names::duration(name, test, of(&facts.latency_us));
+            let beside = other.as_ref().map(|other| format::duration(of(&other.facts.latency_us)));
+            beside
+                .into_iter()
+                .fold(figure, |figure, words| figure.child(&span("figure-other muted small", &words)))
         };
-        self.notes.set_text(&text);
-        self.notes.set("data-value", &count.to_string());
+        self.figures.show(facts.requests > 0);
+        self.figures.fill([
+            &figure("p50", "range-p50", |latency| latency.p50),
+            &figure("p95", "range-p95", |latency| latency.p95),
+            &figure("p99", "range-p99", |latency| latency.p99),
+        ]);
     }
 
     fn command(&mut self, _page: Page, command: KeyCommand) -> bool {

@@ -1,9 +1,11 @@
 //! The views, as a sidebar beside them or, on a narrow page, as a select.
 
-use crate::dom::{El, Listeners, button, el, icon};
+use crate::dom::{El, Listeners, button, div, el, icon, span};
 use crate::page::{Page, PagePart};
+use pathlight_base::format;
+use pathlight_view::findings::words::requests_with_errors;
 use pathlight_view::keys::{KeyCommand, view_hint};
-use pathlight_view::views::View;
+use pathlight_view::views::{View, ViewGroup};
 use web_sys::HtmlSelectElement;
 
 /// Returns the icon of a view, as the data of a path of 16 by 16.
@@ -31,6 +33,9 @@ fn icon_path(view: View) -> &'static str {
 pub struct Sidebar {
     element: El,
     buttons: Vec<El>,
+    /// How many there are of what a view lists, of those that list.
+    counts: Vec<(View, El)>,
+    abnormal: Abnormal,
     select: El,
     _keep: Listeners,
 }
@@ -39,16 +44,28 @@ impl Sidebar {
     /// Builds the elements and their listeners.
     pub fn new(page: Page) -> Sidebar {
         let keep = Listeners::default();
-        let mut buttons = Vec::new();
+        let (mut buttons, mut counts, mut parts) = (Vec::new(), Vec::new(), Vec::new());
         let select = el("select").attr("aria-label", "View").class("sidebar-select").test("view-select");
+        let mut group = None;
         for (at, view) in View::ALL.into_iter().enumerate() {
+            if group.replace(view.group()) != Some(view.group()) {
+                parts.push(div("sidebar-group").text(view.group().name()));
+            }
             let entry = button("")
                 .node(&icon(icon_path(view)))
-                .text(view.name())
+                .child(&span("sidebar-name", view.name()))
                 .class("sidebar-entry")
                 .attr("title", &view_hint(view, at))
                 .test(&format!("view-{}", view.key()))
                 .on_click(&keep, move || page.change(|address| address.view = view));
+            let entry = if view.group() == ViewGroup::Which {
+                let count = span("sidebar-count number", "").test(&format!("count-{}", view.key()));
+                counts.push((view, count.clone()));
+                entry.child(&count)
+            } else {
+                entry
+            };
+            parts.push(entry.clone());
             buttons.push(entry);
             select.add(&el("option").attr("value", view.key()).text(view.name()));
         }
@@ -57,14 +74,44 @@ impl Sidebar {
             let key = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
             page.change(|address| address.view = View::from_key(&key).unwrap_or_default());
         });
-        let element =
-            el("nav").class("sidebar").attr("aria-label", "Views").children(&buttons).child(&select);
-        Sidebar { element, buttons, select, _keep: keep }
+        let element = el("nav").class("sidebar").attr("aria-label", "Views").children(&parts).child(&select);
+        Sidebar { element, buttons, counts, abnormal: Abnormal::default(), select, _keep: keep }
     }
 
     /// Returns its root element.
     pub fn element(&self) -> &El {
         &self.element
+    }
+}
+
+/// The number of abnormal requests, counted once for each report and rate of false alarms.
+#[derive(Default)]
+struct Abnormal {
+    of: (u64, u32),
+    requests: Option<u64>,
+}
+
+impl Abnormal {
+    fn of(&mut self, page: Page) -> Option<u64> {
+        let (slot, rate) = (&page.queries().anomaly, page.address().anomaly.alpha_ppm);
+        let report = slot.fresh()?;
+        let now = (slot.revision(), rate);
+        if std::mem::replace(&mut self.of, now) != now {
+            let is_judged = report.has_verdicts;
+            self.requests = is_judged.then(|| report.at(f64::from(rate) / 1e6).abnormal() as u64);
+        }
+        self.requests
+    }
+}
+
+/// Returns how many requests a view lists, where that is known: of errors by the findings.
+fn listed(page: Page, view: View) -> Option<u64> {
+    let queries = page.queries();
+    let facts = || queries.findings.fresh().filter(|_| page.of_findings().0 == page.address().selection());
+    match view {
+        View::Requests => queries.range.fresh().map(|report| report.facts.requests),
+        View::Errors => requests_with_errors(&*facts()?),
+        _ => None,
     }
 }
 
@@ -81,6 +128,13 @@ impl PagePart for Sidebar {
                 // Traces have no days.
                 entry.show(page.is_summary() || view == shown);
             }
+        }
+        for (view, count) in &self.counts {
+            let listed = match view {
+                View::Anomalies => self.abnormal.of(page),
+                view => listed(page, *view),
+            };
+            count.set_text(&listed.map_or(String::new(), format::count));
         }
         if let Some(select) = self.select.as_kind::<HtmlSelectElement>() {
             select.set_value(shown.key());

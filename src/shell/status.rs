@@ -4,7 +4,7 @@ use super::notes;
 use crate::dom::{El, Listeners, button, el, span};
 use crate::page::{Page, PagePart};
 use pathlight_base::format::{self, counted};
-use pathlight_view::summaries;
+use pathlight_view::{reading, summaries};
 use std::collections::BTreeSet;
 
 /// The status bar.
@@ -14,6 +14,7 @@ pub struct Status {
     workers: El,
     memory: El,
     quality: El,
+    notes: El,
     _keep: Listeners,
 }
 
@@ -29,14 +30,20 @@ impl Status {
             .test("clipped")
             .attr("title", "Show data quality: what is missing or wrong in the data")
             .on_click(&keep, move || notes::show(page));
+        let notes = button("")
+            .class("notes-button")
+            .test("notes-button")
+            .attr("title", "Data quality: what is missing or wrong in the data, and how it is read")
+            .on_click(&keep, move || notes::show(page));
         let element = el("footer")
             .class("status")
             .child(&loaded)
             .child(&workers)
             .child(&memory)
             .child(&span("grow", ""))
-            .child(&quality);
-        Status { element, loaded, workers, memory, quality, _keep: keep }
+            .child(&quality)
+            .child(&notes);
+        Status { element, loaded, workers, memory, quality, notes, _keep: keep }
     }
 
     /// Returns its root element.
@@ -87,5 +94,15 @@ impl PagePart for Status {
         self.quality
             .set_text(&format!("{} of span time clipped for clock skew \u{2192}", format::share(share)));
         self.quality.set("data-value", &share.to_string());
+        let count = reading::quality::count(&overview, page.loading().files()) as u64;
+        let left_out = reading::words::left_out(&overview.quality);
+        self.notes.class_if("calm", count == 0);
+        self.notes.class_if("grave", left_out.is_some());
+        self.notes.set_text(&match left_out {
+            Some(words) => format!("! {words}"),
+            None if count > 0 => format!("! {}", counted(count, "note")),
+            None => "Data quality".to_owned(),
+        });
+        self.notes.set("data-value", &count.to_string());
     }
 }

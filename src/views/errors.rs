@@ -7,6 +7,7 @@ use crate::views::view::{PageView, SearchResult};
 use crate::widgets::chart_canvas::ChartCanvas;
 use crate::widgets::companion::CompanionTable;
 use crate::widgets::frame::ViewFrame;
+use crate::widgets::places::Places;
 use crate::widgets::zoom::{self, ZoomTools, svg_format};
 use crate::widgets::{export, service_legend};
 use pathlight_engine::flame::CriticalPathReport;
@@ -53,7 +54,9 @@ impl ErrorsView {
         let legend = service_legend::exported(of_paths);
         let exports = export::menu(page, keep, "errors", legend, formats(page, chart, table));
         let services = service_legend::legend(page, keep, of_paths);
+        let places = Places::new(page, keep);
         let tools = div("tools")
+            .child(places.element())
             .child(&title)
             .child(&services)
             .child(&div("grow"))
@@ -63,7 +66,7 @@ impl ErrorsView {
         let words = el("p").class("errors-words").test("errors-words");
         let below = div("companion").child(table.element());
         let frame = ViewFrame::new(View::Errors, "errors", chart, below).with(&tools).with(&words);
-        let frame = frame.with(chart.element()).table(table).zooms(chart, zooms);
+        let frame = frame.with(chart.element()).table(table).zooms(chart, zooms).places(page, places);
         ErrorsView { frame, chart, title, words, table }
     }
 }

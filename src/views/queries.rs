@@ -6,6 +6,7 @@ use crate::shell::{fetch_row, search, verdict_strip};
 use pathlight_engine::queries;
 use pathlight_engine::requests::search::SpanSearch;
 use pathlight_view::address::Address;
+use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::views::View;
 
 /// Wants what the page needs to know now; what it does not want any more is stopped.
@@ -27,6 +28,14 @@ fn want_all(page: Page, address: &Address) {
     lead_services(page);
     let selection = address.selection();
     queries.range.want(page, queries::Range { selection: selection.clone() });
+    if address.compared().is_some() {
+        for (side, slot) in ComparedSide::BOTH.into_iter().zip(&queries.sides) {
+            let of_side = address.side(side);
+            if of_side != selection {
+                slot.want(page, queries::Range { selection: of_side });
+            }
+        }
+    }
     let lacks = page.lacks(address.view).is_some();
     // What stands in for a view that summaries cannot show, and the detail of a place, come from it.
     if lacks || matches!(*page.focus(), Focus::Path(_) | Focus::Endpoint(_)) {

@@ -1,14 +1,17 @@
 //! The latency histogram of the root endpoint, with a brush that cuts the percentile range.
 
-use crate::canvas::{PlotBackend, theme_of};
+use crate::canvas::theme_of;
 use crate::dom::{self, El, Listeners, div, el, span};
 use crate::page::Page;
+use crate::page::slot::Slot;
 use crate::widgets::filled_canvas::{FilledCanvas, chart_size};
 use crate::widgets::tip;
 use pathlight_base::format;
 use pathlight_base::statistics::LogHistogram;
 use pathlight_engine::requests::{PercentileRange, RangeFacts};
-use pathlight_view::draw::histogram::{Bars, HistogramAxis, HistogramView, draw};
+use pathlight_view::address::comparing::ComparedSide;
+use pathlight_view::draw::axis::ValueAxis;
+use pathlight_view::draw::small_histogram::SmallHistogram;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::JsCast;
@@ -22,8 +25,11 @@ struct Inner {
     filled: FilledCanvas,
     brush: El,
     facts: RefCell<RangeFacts>,
+    /// The other side of a comparison, and whether the side that views speak of is B.
+    other: RefCell<Option<LogHistogram>>,
+    is_b: Cell<bool>,
     range: Cell<Option<PercentileRange>>,
-    axis: Cell<Option<HistogramAxis>>,
+    axis: Cell<Option<ValueAxis>>,
     /// Start of the brush, in CSS pixels, and whether it has moved.
     from: Cell<Option<(f64, bool)>>,
     /// Says what the keys have chosen.
@@ -37,7 +43,7 @@ struct Inner {
 pub struct DistributionChart {
     inner: Rc<Inner>,
     /// State that was painted: answer, theme, size, device scale.
-    painted: (u64, String, (f64, f64), f64),
+    painted: ([u64; 2], String, (f64, f64), f64),
 }
 
 impl DistributionChart {
@@ -55,6 +61,8 @@ impl DistributionChart {
             filled,
             brush,
             facts: RefCell::default(),
+            other: RefCell::default(),
+            is_b: Cell::new(false),
             range: Cell::new(None),
             axis: Cell::new(None),
             from: Cell::new(None),
@@ -63,7 +71,7 @@ impl DistributionChart {
             keep: Listeners::default(),
         });
         listen(&inner);
-        DistributionChart { inner, painted: (0, String::new(), (0.0, 0.0), 0.0) }
+        DistributionChart { inner, painted: ([0; 2], String::new(), (0.0, 0.0), 0.0) }
     }
 
     /// Returns its root element.
@@ -81,9 +89,16 @@ impl DistributionChart {
         let inner = &self.inner;
         let queries = page.queries();
         let scale = dom::window().device_pixel_ratio();
-        let now = (queries.range.revision(), dom::look(), inner.filled.area().size(), scale);
+        let comparison = page.address().compared();
+        let other = comparison.map(|comparison| page.slot_of_side(comparison.side.other()));
+        // A comparison that comes or goes paints the other side, or takes it away.
+        let of_other = other.map_or(u64::MAX, |slot| slot.fresh().map_or(0, |_| slot.revision()));
+        let revisions = [queries.range.revision(), of_other];
+        let now = (revisions, dom::look(), inner.filled.area().size(), scale);
         let Some(report) = queries.range.get().filter(|_| self.painted != now) else { return };
         inner.facts.replace(report.facts.clone());
+        inner.other.replace(other.and_then(Slot::fresh).map(|report| report.facts.histogram.clone()));
+        inner.is_b.set(comparison.is_some_and(|comparison| comparison.side == ComparedSide::B));
         // What the keys have chosen were bins of the histogram before.
         if inner.chosen.get().is_some() {
             inner.forget_chosen();
@@ -112,21 +127,15 @@ impl Inner {
         let theme = theme_of(self.filled.canvas().html());
         let facts = self.facts.borrow();
         let size = chart_size(&surface);
-        self.axis.set(HistogramAxis::new(&Bars::from(&facts.histogram), size));
-        let lines = [
-            ("p50", facts.all_latency_us.p50),
-            ("p95", facts.all_latency_us.p95),
-            ("p99", facts.all_latency_us.p99),
-        ];
-        let view = HistogramView {
-            bars: Bars::from(&facts.histogram),
-            range: self.range.get().filter(|_| facts.requests > 0).map(|_| facts.range_us),
-            lines: if facts.all_requests > 0 { &lines } else { &[] },
+        let other = self.other.borrow();
+        let view = SmallHistogram {
+            shown: &facts.histogram,
+            other: other.as_ref(),
+            is_b: self.is_b.get(),
+            range_us: self.range.get().filter(|_| facts.requests > 0).map(|_| facts.range_us),
         };
-        // A chart that cannot be drawn leaves the numbers beside it, which say the same.
-        if let Some(backend) = PlotBackend::new(&surface) {
-            let _ = draw(backend, &view, size, &theme);
-        }
+        self.axis.set(view.axis(size));
+        surface.paint(&view.scene(size, &theme));
     }
 
     /// Returns the place of a pointer on the canvas in CSS pixels.
@@ -139,7 +148,7 @@ impl Inner {
         let axis = self.axis.get()?;
         let facts = self.facts.borrow();
         let edges = &facts.histogram.edges_us;
-        let us = |x: f64| axis.values.value_at((x * self.filled.scale()) as i32);
+        let us = |x: f64| axis.value_at((x * self.filled.scale()) as i32);
         let (low, high) = (us(a.min(b)), us(a.max(b)));
         let first = edges.partition_point(|edge| *edge as f64 <= low).saturating_sub(1);
         let end = edges.partition_point(|edge| (*edge as f64) < high).max(first + 1);
@@ -157,10 +166,8 @@ impl Inner {
         let facts = self.facts.borrow();
         let edges = &facts.histogram.edges_us;
         let scale = self.filled.scale();
-        let (left, right) = (
-            f64::from(axis.values.pixel(edges[first] as f64)),
-            f64::from(axis.values.pixel(edges[end] as f64)),
-        );
+        let (left, right) =
+            (f64::from(axis.pixel(edges[first] as f64)), f64::from(axis.pixel(edges[end] as f64)));
         self.brush.style("left", &format!("{:.1}px", left / scale));
         self.brush.style("width", &format!("{:.1}px", (right - left) / scale));
         self.brush.show(true);

@@ -5,6 +5,7 @@ use crate::page::Page;
 use crate::widgets::chart_canvas::{CanvasChart, ChartCanvas};
 use crate::widgets::companion::{AnyTable, CompanionTable};
 use crate::widgets::names;
+use crate::widgets::places::Places;
 use crate::widgets::plot_chart::{self, PlotLayout, ScrolledPlot};
 use crate::widgets::zoom::{ZoomTools, ZoomableChart};
 use pathlight_view::address::Sort;
@@ -40,7 +41,7 @@ pub struct ViewFrame {
     empty: El,
     charts: Vec<Box<dyn AnyChart>>,
     tables: Vec<Box<dyn AnyTable>>,
-    /// Run at the end of every update: zoom tools, and plots that are as high as they need to be.
+    /// Run at the end of every update: zoom tools, choices that views share, and plots that are as high as they need to be.
     last: Vec<Box<dyn Fn()>>,
 }
 
@@ -84,6 +85,12 @@ impl ViewFrame {
     /// Keeps the buttons that zoom up to date.
     pub fn zooms<C: ZoomableChart>(mut self, chart: ChartCanvas<C>, zooms: ZoomTools) -> ViewFrame {
         self.last.push(Box::new(move || zooms.update(chart)));
+        self
+    }
+
+    /// Keeps the choice between endpoints and services up to date.
+    pub fn places(mut self, page: Page, places: Places) -> ViewFrame {
+        self.last.push(Box::new(move || places.follow(page)));
         self
     }
 

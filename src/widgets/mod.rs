@@ -14,6 +14,7 @@ pub mod links;
 pub mod names;
 pub mod panels;
 pub mod pick_list;
+pub mod places;
 pub mod plot_chart;
 pub mod popover;
 pub mod service_legend;

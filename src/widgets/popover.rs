@@ -3,7 +3,7 @@
 use crate::dom::{self, El, Listeners, div};
 use std::rc::Rc;
 use wasm_bindgen::JsCast;
-use web_sys::{HtmlElement, KeyboardEvent};
+use web_sys::{Element, HtmlElement, KeyboardEvent};
 
 /// A button with its panel; cloning shares them.
 #[derive(Clone)]
@@ -65,16 +65,22 @@ impl Popover {
         let how = dom::How { active: true, ..dom::How::default() };
         keep.add(dom::listen(popover.panel.html(), "keydown", how, move |event| {
             let Some(key) = event.dyn_ref::<KeyboardEvent>() else { return };
-            let (here, list) = (dom::document().active_element(), walked.html());
-            let to = match key.key().as_str() {
-                "ArrowDown" => {
-                    here.and_then(|here| here.next_element_sibling()).or_else(|| list.first_element_child())
-                }
-                "ArrowUp" => here
-                    .and_then(|here| here.previous_element_sibling())
-                    .or_else(|| list.last_element_child()),
+            let is_down = match key.key().as_str() {
+                "ArrowDown" => true,
+                "ArrowUp" => false,
                 _ => return,
             };
+            let list = walked.html();
+            let next = |of: &Element| match is_down {
+                true => of.next_element_sibling(),
+                false => of.previous_element_sibling(),
+            };
+            let end = || if is_down { list.first_element_child() } else { list.last_element_child() };
+            let mut to = dom::document().active_element().and_then(|here| next(&here)).or_else(end);
+            while let Some(hidden) = to.as_ref().filter(|to| to.has_attribute("hidden")) {
+                to = next(hidden);
+            }
+            let to = to.or_else(end);
             event.prevent_default();
             event.stop_propagation();
             if let Some(Ok(to)) = to.map(JsCast::dyn_into::<HtmlElement>) {

@@ -46,7 +46,7 @@ fn fill(page: Page, panel: &El, keep: &Listeners, services: &[(String, f64)]) {
                 .test(test)
                 .on_click(&keep.clone(), move || {
                     let to = if is_on { ServiceChoice::Plain } else { choice };
-                    page.change(|address| address.search = with_service(&address.search, &service, to));
+                    page.step(|address| address.search = with_service(&address.search, &service, to));
                     fill(page, &panel, &keep, &services);
                 })
         };

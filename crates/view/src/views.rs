@@ -13,28 +13,56 @@ pub enum View {
     Findings,
     /// Flame graph of the critical path.
     Flame,
-    /// Two percentile ranges or two sets side by side.
-    Compare,
-    /// Endpoints against requests.
-    Heatmap,
     /// Interior endpoints over all root endpoints.
     Endpoints,
-    /// Times by the values of a tag.
-    Split,
-    /// Order of calls, and what-if.
-    Flow,
+    /// Endpoints against requests.
+    Heatmap,
+    /// Timeline of one trace.
+    Trace,
     /// Layers, diagnosis and aggregate traces.
     Diagnosis,
+    /// Two percentile ranges or two sets side by side.
+    Compare,
+    /// Times by the values of a tag.
+    Split,
+    /// Summaries over time.
+    Trend,
+    /// Order of calls, and what-if.
+    Flow,
+    /// The slowest requests.
+    Requests,
     /// Requests unlike those of a training set.
     Anomalies,
     /// Errors: their start, their end and their cost.
     Errors,
-    /// The slowest requests.
-    Requests,
-    /// Timeline of one trace.
-    Trace,
-    /// Summaries over time.
-    Trend,
+}
+
+/// A group of views in the sidebar, by what they answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ViewGroup {
+    /// What is slow, and why.
+    Answer,
+    /// Where the time goes.
+    Where,
+    /// In what requests differ.
+    Different,
+    /// What would help.
+    Better,
+    /// Which requests they are.
+    Which,
+}
+
+impl ViewGroup {
+    /// Returns its name in the sidebar.
+    pub fn name(self) -> &'static str {
+        match self {
+            ViewGroup::Answer => "Answer",
+            ViewGroup::Where => "Where",
+            ViewGroup::Different => "Different",
+            ViewGroup::Better => "Better",
+            ViewGroup::Which => "Which",
+        }
+    }
 }
 
 impl View {
@@ -42,17 +70,17 @@ impl View {
     pub const ALL: [View; 13] = [
         View::Findings,
         View::Flame,
-        View::Compare,
-        View::Heatmap,
         View::Endpoints,
-        View::Split,
-        View::Flow,
+        View::Heatmap,
+        View::Trace,
         View::Diagnosis,
+        View::Compare,
+        View::Split,
+        View::Trend,
+        View::Flow,
+        View::Requests,
         View::Anomalies,
         View::Errors,
-        View::Requests,
-        View::Trace,
-        View::Trend,
     ];
 
     /// Returns its value of `view=`, which is also the name of its folders, but for `requests_list` and `timeline`.
@@ -71,6 +99,17 @@ impl View {
             View::Requests => "requests",
             View::Trace => "trace",
             View::Trend => "trend",
+        }
+    }
+
+    /// Returns its group in the sidebar.
+    pub fn group(self) -> ViewGroup {
+        match self {
+            View::Findings => ViewGroup::Answer,
+            View::Flame | View::Endpoints | View::Heatmap | View::Trace | View::Diagnosis => ViewGroup::Where,
+            View::Compare | View::Split | View::Trend => ViewGroup::Different,
+            View::Flow => ViewGroup::Better,
+            View::Requests | View::Anomalies | View::Errors => ViewGroup::Which,
         }
     }
 
@@ -113,7 +152,7 @@ impl View {
             View::Split => "Split by tag",
             View::Flow => "Flow",
             View::Diagnosis => "Diagnosis",
-            View::Anomalies => "Anomalies",
+            View::Anomalies => "Abnormal",
             View::Errors => "Errors",
             View::Requests => "Requests",
             View::Trace => "Timeline",

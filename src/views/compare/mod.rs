@@ -13,6 +13,7 @@ use crate::widgets::companion::CompanionTable;
 use crate::widgets::controls::{self, Segments};
 use crate::widgets::export;
 use crate::widgets::frame::ViewFrame;
+use crate::widgets::places::Places;
 use crate::widgets::zoom::{self, ZoomTools, svg_format};
 use pathlight_engine::compare::{Basis, MeasuredTime};
 use pathlight_engine::queries;
@@ -111,8 +112,9 @@ impl CompareView {
             })
         });
         let exports = export::menu(page, keep, "compare", Some(colours), formats(chart, changes));
+        let places = Places::new(page, keep);
         let tools = div("tools")
-            .children([bases.element(), measures.element(), widths.element()])
+            .children([bases.element(), places.element(), measures.element(), widths.element()])
             .child(&least_label)
             .child(&div("grow"))
             .children([&zooms.zoom, &zooms.all])
@@ -139,7 +141,7 @@ impl CompareView {
         let verdict = div("verdict").test("verdict");
         let frame = ViewFrame::new(View::Compare, "compare", chart, below).with(&verdict).with(&tools);
         let frame = frame.with(&legend.element).with(chart.element());
-        let frame = services.keep_up_in(frame).table(changes).zooms(chart, zooms);
+        let frame = services.keep_up_in(frame).table(changes).zooms(chart, zooms).places(page, places);
         CompareView {
             frame,
             chart,

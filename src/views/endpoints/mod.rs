@@ -11,6 +11,7 @@ use crate::widgets::companion::{AnyTable as _, CompanionTable};
 use crate::widgets::controls::Segments;
 use crate::widgets::frame::ViewFrame;
 use crate::widgets::panels::{self, DrawPanels, PanelChart};
+use crate::widgets::places::Places;
 use crate::widgets::{export, plot_chart};
 use pathlight_base::format;
 use pathlight_engine::flame::HistogramsReport;
@@ -99,7 +100,9 @@ impl EndpointsView {
         }
         let ranking = span("title muted", "").test("ranking-title");
         let exports = export::menu(page, keep, "endpoints", None, ranking_formats(page, &level));
+        let places = Places::new(page, keep);
         let tools = div("tools")
+            .child(places.element())
             .child(&ranking)
             .child(&div("grow"))
             .child(&span("muted fixed", "Faster by"))
@@ -111,7 +114,17 @@ impl EndpointsView {
         let below = div("companion").test("ranking-view");
         let below = below.child(queues.element()).child(&tools).child(table.element());
         let frame = ViewFrame::new(View::Endpoints, "sizes", chart, below).with(&above).with(&scroller);
-        EndpointsView { frame: frame.fits(chart), chart, title, all, ranking, levels, level, table, queues }
+        EndpointsView {
+            frame: frame.fits(chart).places(page, places),
+            chart,
+            title,
+            all,
+            ranking,
+            levels,
+            level,
+            table,
+            queues,
+        }
     }
 }
 

@@ -91,7 +91,7 @@ impl FindingsView {
                 let Endpoint { service, operation } = &cost.endpoint;
                 // All of a service has no operation.
                 let name = if operation.is_empty() { service } else { operation };
-                page.change(|address| {
+                page.step(|address| {
                     address.search = name.clone();
                     address.view = View::Flame;
                 });
@@ -199,7 +199,7 @@ impl FindingsView {
         let rows = findings::by_service(times).into_iter().map(|(bar, service)| {
             share_row(kept, &bar, "share-service", move || {
                 if let Some(service) = &service {
-                    page.change(|address| address.search = service.clone());
+                    page.step(|address| address.search = service.clone());
                 }
             })
         });

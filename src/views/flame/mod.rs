@@ -10,6 +10,7 @@ use crate::widgets::chart_canvas::ChartCanvas;
 use crate::widgets::companion::CompanionTable;
 use crate::widgets::controls::Segments;
 use crate::widgets::frame::ViewFrame;
+use crate::widgets::places::Places;
 use crate::widgets::zoom::{self, ZoomTools, svg_format};
 use crate::widgets::{export, service_legend};
 use pathlight_engine::ids::NodeId;
@@ -52,8 +53,10 @@ impl Flame {
         let legend = service_legend::exported(services);
         let exports = export::menu(page, keep, "flame-graph", legend, formats(chart, table));
         let services = service_legend::legend(page, keep, services);
+        let places = Places::new(page, keep);
         let tools = div("tools")
             .child(ways.element())
+            .child(places.element())
             .child(&services)
             .child(&title)
             .child(&div("grow"))
@@ -62,7 +65,13 @@ impl Flame {
             .child(&exports);
         let below = div("companion").child(table.element());
         let frame = ViewFrame::new(View::Flame, "flame", chart, below).with(&tools).with(chart.element());
-        Flame { frame: frame.table(table).zooms(chart, zooms), chart, title, ways, table }
+        Flame {
+            frame: frame.table(table).zooms(chart, zooms).places(page, places),
+            chart,
+            title,
+            ways,
+            table,
+        }
     }
 }
 

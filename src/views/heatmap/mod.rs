@@ -11,6 +11,7 @@ use crate::widgets::companion::CompanionTable;
 use crate::widgets::controls::{self, Segments};
 use crate::widgets::export;
 use crate::widgets::frame::ViewFrame;
+use crate::widgets::places::Places;
 use crate::widgets::zoom::{self, ZoomTools, ZoomableChart as _, svg_format};
 use pathlight_engine::endpoints::{RowStat, RowTime};
 use pathlight_engine::heatmap::ColumnOrder;
@@ -108,7 +109,9 @@ impl HeatmapView {
         let title = span("title muted", "").test("heat-title");
         let exports = export::menu(page, keep, "heat-map", Some(Box::new(colours)), formats(page, chart));
         let labelled = |words: &str| div("labelled").child(&span("muted", words));
+        let places = Places::new(page, keep);
         let tools = div("tools")
+            .child(places.element())
             .child(&labelled("Rows by").child(times.element()).child(&stat))
             .child(&labelled("Columns by").child(columns.element()))
             .child(&title)
@@ -120,7 +123,7 @@ impl HeatmapView {
             .on_select(move |row| page.set_focus(Focus::endpoint(row.name())));
         let below = div("companion").child(table.element());
         let frame = ViewFrame::new(View::Heatmap, "heat", chart, below).with(&tools).with(&legend(&bar));
-        let frame = frame.with(chart.element()).table(table).zooms(chart, zooms);
+        let frame = frame.with(chart.element()).table(table).zooms(chart, zooms).places(page, places);
         HeatmapView { frame, chart, title, times, stat, columns, bar, table }
     }
 }

@@ -80,14 +80,14 @@ impl Address {
     }
 
     /// Compares with the set that is loaded second, the same percentile range of both; nothing changes if that is so
-    /// already.
+    /// already. Views speak of the second: that is the one asked about.
     pub fn compare_sets(&mut self) {
         if !self.compares_sets() {
             let range = if self.comparison.is_some() { PercentileRange::ALL } else { self.range };
             self.range = range;
             self.comparison = Some(Comparison {
                 against: Against::Set,
-                side: ComparedSide::A,
+                side: ComparedSide::B,
                 other: range,
                 swapped: false,
             });
@@ -143,8 +143,10 @@ mod tests {
     fn views_speak_of_the_chosen_side() {
         let mut address = Address::default();
         address.compare_sets();
-        assert_eq!((address.group(), address.side(ComparedSide::B).group), (0, 1));
+        assert_eq!((address.group(), address.side(ComparedSide::A).group), (1, 0));
         address.set_range(ComparedSide::B, P95);
+        address.speak_of(ComparedSide::A);
+        assert_eq!((address.group(), address.range), (0, PercentileRange::ALL));
         address.speak_of(ComparedSide::B);
         assert_eq!((address.group(), address.range, ranges(&address)), (1, P95, [PercentileRange::ALL, P95]));
         assert_eq!(Address::parse(&address.to_fragment()), address);

@@ -14,6 +14,7 @@ pub mod multiples;
 pub mod pair;
 pub mod plot;
 pub mod scene;
+pub mod small_histogram;
 pub mod svg;
 pub mod text;
 pub mod theme;

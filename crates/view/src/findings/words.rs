@@ -5,7 +5,7 @@ use crate::findings::sentences::between;
 pub use crate::findings::sentences::sentence;
 pub use crate::findings::why::why;
 use pathlight_base::format::{self, count, counted, duration};
-use pathlight_engine::findings::{Finding, FindingKind, FindingsReport};
+use pathlight_engine::findings::{Finding, FindingFacts, FindingKind, FindingsReport};
 
 /// Returns what a kind is called, on a card and as a heading.
 pub fn kind_name(kind: FindingKind) -> &'static str {
@@ -58,6 +58,16 @@ pub fn nothing(report: &FindingsReport) -> String {
         "Nothing stands out in {}: no difference beyond chance, and no place with 5 % of the latency.",
         counted(report.facts.requests, "request")
     )
+}
+
+/// Returns how many requests contain errors; `None` where the findings do not say.
+pub fn requests_with_errors(report: &FindingsReport) -> Option<u64> {
+    let found = report.findings.iter().find_map(|finding| match &finding.facts {
+        FindingFacts::Errors(facts) => Some(facts.requests),
+        _ => None,
+    });
+    // Findings about errors are always listed, if all are.
+    found.or_else(|| (report.left_out == 0 && report.facts.requests > 0).then_some(0))
 }
 
 /// Returns the note about findings that are not listed; empty if all are.

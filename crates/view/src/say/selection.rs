@@ -20,6 +20,11 @@ pub fn range_words(range: PercentileRange) -> String {
     if range.closed && range.lo == 0 { format!("\u{2264} {name}") } else { name.replace('-', "\u{2013}") }
 }
 
+/// Returns what stands on the button of a percentile range: its words, or that it is every latency.
+pub fn range_title(range: PercentileRange) -> String {
+    if range.is_all() { "All latencies".to_owned() } else { range_words(range) }
+}
+
 /// Returns two latencies, or one if they read the same.
 fn latencies((low, high): (u64, u64), between: &str) -> String {
     let (low, high) = (format::duration_us(low), format::duration_us(high));

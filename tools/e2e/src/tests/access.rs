@@ -154,6 +154,7 @@ pub async fn nothing_stands_against_the_rules_in_any_view_and_dialog(page: &Page
         page.visible("[data-test='service-change']").await?;
         look(page, "document", theme, "two sets", &mut found).await?;
         // Days of summaries have a view of their own.
+        page.click("[data-test='more']").await?;
         page.click("[data-test='clear']").await?;
         page.state("empty").await?;
         page.drop_files(&days).await?;
@@ -192,8 +193,11 @@ pub async fn the_palette_runs_commands_and_finds_views_services_and_endpoints(pa
     // Buttons in sight and entries of their menus.
     for (typed, entry, there) in [
         ("svg", "Export: SVG image", None),
-        ("histogram", "Histogram", Some(".range-bar.folded")),
-        ("distribution p95", "Part of the distribution: P95\u{2013}99", Some("[data-test='range-chip']")),
+        (
+            "latencies p95",
+            "All latencies: P95\u{2013}99",
+            Some(".popover-anchor.on > [data-test='range-menu']"),
+        ),
     ] {
         page.key("k", Modifiers::Control).await?;
         page.fill("[data-test='palette-field']", typed).await?;
@@ -208,7 +212,7 @@ pub async fn the_palette_runs_commands_and_finds_views_services_and_endpoints(pa
             page.ready().await?;
         }
     }
-    page.click("[data-test='fold-histogram']").await?;
+    page.click("[data-test='range-menu']").await?;
     page.click("[data-test='range-all']").await?;
     page.ready().await?;
     // An endpoint becomes the focus; with Shift whose requests are looked at.
@@ -253,6 +257,7 @@ pub async fn what_was_open_comes_back_or_is_named_after_a_reload(page: &Page) ->
     page.open(link.as_str().unwrap_or_default()).await?;
     page.ready().await?;
     same("traces of the link", page.number("[data-test='traces']", "data-value").await?, 320.0)?;
+    page.click("[data-test='more']").await?;
     page.click("[data-test='clear']").await?;
     page.state("empty").await?;
     page.drop_files(&[shop()?]).await?;
@@ -272,22 +277,41 @@ pub async fn what_was_open_comes_back_or_is_named_after_a_reload(page: &Page) ->
     page.ready().await
 }
 
-pub async fn the_histogram_folds_and_stays_folded(page: &Page) -> Outcome {
+pub async fn the_frame_is_as_high_whatever_is_selected(page: &Page) -> Outcome {
     page.open("").await?;
     page.drop_files(&[shop()?]).await?;
     page.ready().await?;
-    let [.., before] = page.place(".range-bar").await?;
-    page.click("[data-test='fold-histogram']").await?;
-    page.hidden("[data-test='histogram']").await?;
-    let [.., after] = page.place(".range-bar").await?;
-    ensure(after < before - 20.0, || format!("the bar is {after} px high instead of {before}"))?;
-    page.visible("[data-test='range-all']").await?;
-    page.open("view=flame").await?;
-    page.drop_files(&[shop()?]).await?;
-    page.ready().await?;
-    page.hidden("[data-test='histogram']").await?;
-    page.click("[data-test='fold-histogram']").await?;
-    page.visible("[data-test='histogram']").await
+    let frame = "const at = (part) => document.querySelector(part).getBoundingClientRect(); \
+                 return [at('.top').height, at('.context').height, at('.body').top]";
+    for look in [Look::DESKTOP, Look::NARROW] {
+        page.look(look).await?;
+        page.open("").await?;
+        page.drop_files(&[shop()?]).await?;
+        page.ready().await?;
+        let heights = page.run(frame).await?;
+        same("heights", heights, serde_json::json!([48, 48, 96]))?;
+        for state in
+            ["range=P95-99", "error=1&tag.region=eu&tag.cache.hit=false", "view=flame", "view=compare"]
+        {
+            page.go(state).await?;
+            page.ready().await?;
+            same(state, page.run(frame).await?, serde_json::json!([48, 48, 96]))?;
+        }
+        page.drop_files_on("[data-test='drop-compare']", &[shop()?]).await?;
+        page.ready().await?;
+        same("of two sets", page.run(frame).await?, serde_json::json!([48, 48, 96]))?;
+    }
+    page.look(Look::NARROW).await?;
+    // Menus and panels stay on the screen.
+    for opener in ["compare", "more", "range-menu", "choose-root", "add-filter", "sides-menu"] {
+        page.run(&format!("document.querySelector(\"[data-test='{opener}']\").click()")).await?;
+        page.drawn().await?;
+        let script = "const shown = [...document.querySelectorAll('.popover')].filter((e) => e.checkVisibility()); \
+                      return shown.map((e) => e.getBoundingClientRect()).map((r) => [r.left >= 0, r.right <= innerWidth])";
+        same(opener, page.run(script).await?, serde_json::json!([[true, true]]))?;
+        page.run("document.body.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }))").await?;
+    }
+    Ok(())
 }
 
 pub async fn brush_splitter_and_selection_have_keys_and_are_announced(page: &Page) -> Outcome {
@@ -452,6 +476,7 @@ pub async fn picked_files_are_opened_again_with_a_click(page: &Page) -> Outcome 
     page.visible("[data-test='reopen-again']").await?;
     page.click("[data-test='reopen-again']").await?;
     page.ready().await?;
+    page.click("[data-test='more']").await?;
     page.click("[data-test='clear']").await?;
     page.state("empty").await?;
     page.until("the handles to be forgotten", count, |count| *count == 0).await?;

@@ -322,6 +322,7 @@ pub async fn a_saved_model_finds_the_same_again(page: &Page) -> Outcome {
     same("what is normal", page.run(normal).await?, "A loaded baseline".into())?;
     page.hidden("[data-test='anomaly-contaminated']").await?;
     // Other traces by the same baseline: those it has learned from are not there to be seen.
+    page.click("[data-test='more']").await?;
     page.click("[data-test='clear']").await?;
     page.state("empty").await?;
     page.go("view=anomalies").await?;

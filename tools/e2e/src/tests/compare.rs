@@ -74,6 +74,7 @@ pub async fn the_tail_against_the_bulk_is_what_the_binary_says(page: &Page) -> O
     same("services", services, expected.map(str::to_owned).collect())?;
     // Sides change places: what was new is gone.
     page.click("[data-test='tab-changes']").await?;
+    page.click("[data-test='sides-menu']").await?;
     page.click("[data-test='swap-sides']").await?;
     page.ready().await?;
     let verdicts = page.attributes(only_slow, "data-verdict").await?;
@@ -117,7 +118,7 @@ pub async fn a_second_set_is_compared_and_let_go(page: &Page) -> Outcome {
     let report = native(&["compare", "--json", "--exclusive", "-a", &a, "-b", &b], &[])?;
     changes_agree(page, &report).await?;
     page.picture("compare-sets").await?;
-    // Views that do not compare speak of the side they are told to.
+    // Views that do not compare speak of the side they are told to: an address that names none speaks of A.
     page.click("[data-test='view-flame']").await?;
     page.ready().await?;
     same("requests of A", page.number("[data-test='range-requests']", "data-value").await?, 400.0)?;
@@ -133,6 +134,7 @@ pub async fn a_second_set_is_compared_and_let_go(page: &Page) -> Outcome {
     let latency = page.number("[data-test='trace-latency']", "data-value").await? as u64;
     let slowest = native(&["critical-path", "--json"], &[&after])?;
     same("the slowest of B", Some(latency), slowest["latency_us"]["max"].as_u64())?;
+    page.click("[data-test='sides-menu']").await?;
     page.click("[data-test='stop-comparing']").await?;
     page.ready().await?;
     page.hidden("[data-test='sides']").await?;

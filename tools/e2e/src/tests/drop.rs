@@ -192,6 +192,7 @@ pub async fn a_second_drop_asks_and_can_be_undone(page: &Page) -> Outcome {
     page.visible("[data-test='sides']").await?;
     page.until("100 requests of B again", script, |n| n == "100").await?;
     // The way back is offered for ten seconds.
+    page.click("[data-test='more']").await?;
     page.click("[data-test='clear']").await?;
     page.state("empty").await?;
     page.visible("[data-test='start']").await?;

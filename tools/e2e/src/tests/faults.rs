@@ -332,9 +332,6 @@ pub async fn refused_and_full_storage_take_nothing_but_what_is_remembered(page: 
         same("traces", summary(page).await?[0], 400)?;
         page.until("the data base to be refused", "return window.refused !== 0", |asked| *asked == true)
             .await?;
-        // What it would remember works until the page is left.
-        page.click("[data-test='fold-histogram']").await?;
-        page.drawn().await?;
         page.run("document.querySelector(\"[data-test='view-endpoints']\").click()").await?;
         page.ready().await?;
         page.hidden("[data-test='message']").await?;

@@ -62,6 +62,7 @@ pub async fn a_file_in_chunks_shows_what_one_reader_shows(page: &Page) -> Outcom
     let whole = std::fs::read(&file)?;
     let cut = scratch()?.join("cut-large.json");
     std::fs::write(&cut, &whole[..whole.len() - 5000])?;
+    page.click("[data-test='more']").await?;
     page.click("[data-test='clear']").await?;
     page.state("empty").await?;
     page.drop_files(&[cut]).await?;
@@ -205,6 +206,7 @@ pub async fn a_very_large_file_stays_within_its_memory(page: &Page) -> Outcome {
         let heap = page.number("[data-test='memory']", "data-value").await?;
         let wasm = page.number("[data-test='memory']", "data-wasm").await?;
         let after = renderer_bytes();
+        page.click("[data-test='more']").await?;
         page.click("[data-test='clear']").await?;
         page.state("empty").await?;
         tokio::time::sleep(std::time::Duration::from_secs(3)).await;

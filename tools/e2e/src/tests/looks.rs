@@ -231,6 +231,7 @@ async fn open_others(page: &Page, view: &str) -> Outcome {
         page.drop_files_on("[data-test='drop-compare']", &[generated("look-b.json", slower)?]).await?;
         return page.ready().await;
     }
+    page.click("[data-test='more']").await?;
     page.click("[data-test='clear']").await?;
     page.state("empty").await?;
     let day = |day: u32| {

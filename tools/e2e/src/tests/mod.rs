@@ -158,7 +158,7 @@ pub const ALL: &[Test] = tests![
     access::tool_rows_stay_within_a_narrow_window_and_what_was_done_covers_no_row,
     access::forced_colours_leave_what_is_chosen_an_edge_and_canvases_their_colours,
     access::nothing_moves_where_motion_is_unwelcome,
-    access::the_histogram_folds_and_stays_folded,
+    access::the_frame_is_as_high_whatever_is_selected,
     access::brush_splitter_and_selection_have_keys_and_are_announced,
     tables::the_summary_is_copied_as_the_binary_writes_it,
     tables::endpoints_are_ranked_as_by_the_binary,

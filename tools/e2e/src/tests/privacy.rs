@@ -47,16 +47,15 @@ pub async fn nothing_is_stored_but_settings(page: &Page) -> Outcome {
     page.open(&format!("{}#view=requests", server.url)).await?;
     page.drop_files(&[shop()?]).await?;
     page.ready().await?;
-    page.click("[data-test='fold-histogram']").await?;
     page.click("[data-test='requests'] [data-test='columns']").await?;
     let columns = page.attributes("[data-test='requests'] [data-choose]", "data-choose").await?;
     let last = columns.last().map_or("", String::as_str);
     page.click(&format!("[data-test='requests'] [data-choose='{last}']")).await?;
-    page.until("three settings", "return localStorage.length", |count| *count == 3).await?;
+    page.until("two settings", "return localStorage.length", |count| *count == 2).await?;
     let bases = "return indexedDB.databases().then((bases) => bases.length)";
     page.until("the data base of handles", bases, |count| *count == 1).await?;
     let kept = page.run(KEPT).await?;
-    let settings = json!(["pathlight-columns-", "pathlight-dialect-", "pathlight-histogram-folded"]);
+    let settings = json!(["pathlight-columns-", "pathlight-dialect-"]);
     same("kept by the browser", keys(&kept["browser"]), settings)?;
     same("kept by the window", keys(&kept["window"]), json!(["pathlight-opened", "pathlight-window"]))?;
     same("names of the files", &kept["window"]["pathlight-opened"], &json!("shop.json"))?;
@@ -77,6 +76,7 @@ pub async fn with_all_network_refused_everything_but_jaeger_works(page: &Page) -
     page.devtools("Network.setBlockedURLs", json!({ "urls": ["http*", "ws*"] })).await?;
     page.click("[data-test='demo']").await?;
     page.ready().await?;
+    page.click("[data-test='more']").await?;
     page.click("[data-test='clear']").await?;
     page.state("empty").await?;
     page.drop_files(&[shop()?]).await?;

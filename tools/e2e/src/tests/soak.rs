@@ -93,6 +93,7 @@ pub async fn three_hundred_rounds_in_one_tab_leave_nothing_behind(page: &Page) -
         csv.push_str(&format!("{number},{wasm},{renderer},{listeners},{nodes},{timers}\n"));
         std::fs::write(scratch()?.join("soak-rounds.csv"), &csv)?;
         seen.push(round);
+        page.click("[data-test='more']").await?;
         page.click("[data-test='clear']").await?;
         page.state("empty").await?;
     }

@@ -36,6 +36,7 @@ pub async fn a_summary_opens_like_traces_and_says_what_it_lacks(page: &Page) -> 
     let nodes = report["nodes"].as_array().map_or(0, Vec::len);
     same("frames", page.number("[data-test='flame']", "data-nodes").await? as usize, nodes)?;
     page.picture("summary-flame").await?;
+    page.click("[data-test='range-menu']").await?;
     page.click("[data-test='range-P95-99']").await?;
     page.ready().await?;
     let inside = page.number("[data-test='range-requests']", "data-value").await?;

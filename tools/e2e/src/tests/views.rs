@@ -68,7 +68,7 @@ pub async fn the_flame_graph_has_the_nodes_of_the_binary_in_every_percentile_ran
 pub async fn services_take_the_place_of_endpoints(page: &Page) -> Outcome {
     let file = shop_at(page, &format!("view=flame&{PRODUCT}")).await?;
     let before = page.attributes("[data-test='frame']", "data-operation").await?;
-    page.click("[data-test='places-service']").await?;
+    page.click(".view-chart:not([hidden]) [data-test='places-service']").await?;
     page.ready().await?;
     let mut words = OF_PRODUCT.to_vec();
     words.push("--by-service");
@@ -237,6 +237,7 @@ pub async fn back_and_forward_go_through_the_views_and_a_link_reproduces_one(pag
     let view = "return document.documentElement.dataset.view";
     page.click("[data-test='view-flame']").await?;
     page.until("the flame graph", view, |found| found == "flame").await?;
+    page.click("[data-test='range-menu']").await?;
     page.click("[data-test='range-P95-99']").await?;
     page.ready().await?;
     let hash = page.run("return location.hash").await?;
@@ -251,7 +252,7 @@ pub async fn back_and_forward_go_through_the_views_and_a_link_reproduces_one(pag
     page.ready().await?;
     same(
         "pressed",
-        page.attributes("[data-test='range-P95-99']", "aria-pressed").await?,
+        page.attributes("[data-test='range-P95-99']", "aria-checked").await?,
         vec!["true".to_owned()],
     )?;
     // The link, opened afresh: the same view once the same file is dropped.
@@ -259,7 +260,7 @@ pub async fn back_and_forward_go_through_the_views_and_a_link_reproduces_one(pag
     same("view", page.run(view).await?, Value::from("flame"))?;
     same(
         "pressed",
-        page.attributes("[data-test='range-P95-99']", "aria-pressed").await?,
+        page.attributes("[data-test='range-P95-99']", "aria-checked").await?,
         vec!["true".to_owned()],
     )
 }
