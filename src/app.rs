@@ -8,6 +8,7 @@ use crate::shell::file_input::{Picker, load_demo};
 use crate::shell::palette::Palette;
 use crate::shell::saved_report::Origin;
 use crate::views::{self, LazyView, ViewTools};
+use crate::widgets::frame::{HEIGHT, MOVED};
 use crate::widgets::grid::refit_all;
 use crate::{broken, shell};
 use pathlight_engine::pool::UserError;
@@ -280,7 +281,8 @@ fn split_drag(split: &El, view: &El, keep: &Listeners) {
         let (view, split) = (view.clone(), split.clone());
         move |share: f64| {
             let percent = share.clamp(0.15, 0.85) * 100.0;
-            view.style("--chart-height", &format!("{percent:.1}%"));
+            view.style(HEIGHT, &format!("{percent:.1}%"));
+            view.set(MOVED, "");
             split.set("aria-valuenow", &format!("{percent:.0}"));
         }
     };

@@ -2,7 +2,7 @@
 
 pub mod fetching;
 pub mod files;
-mod inputs;
+pub mod inputs;
 pub mod queries;
 pub mod shown_trace;
 pub mod slot;

@@ -14,6 +14,11 @@ use pathlight_view::export::saved::{self, ExportRedaction};
 use pathlight_view::reading::intake::Intake;
 use pathlight_view::say::selection::range_words;
 
+/// What the traces of a saved report are called.
+pub const REPORT: &str = "this report";
+/// Keys of the address of a saved report that say what its sets were called.
+pub const SIDE_NAMES: [&str; 2] = ["nameA", "nameB"];
+
 /// Inputs that were loaded before a change, to undo it.
 #[derive(Clone)]
 pub struct Undo {
@@ -134,10 +139,22 @@ impl Page {
         if !self.compares_sets() {
             return range_words(selection.range);
         }
+        self.set_name(selection.group).unwrap_or_else(|| "nothing loaded".to_owned())
+    }
+
+    /// Returns what a set is called: after its files, or as the saved report says that it comes from; `None` if there is none.
+    pub fn set_name(self, group: u8) -> Option<String> {
         let load = self.loading();
-        let files = load.inputs.iter().filter(|(_, group)| *group == selection.group);
+        let is_report = |(input, _): &&(Input, u8)| input.name.starts_with(REPORT);
+        let files = load.inputs.iter().filter(|input| input.1 == group && !is_report(input));
         let files: Vec<&str> = files.map(|(input, _)| input.name.as_str()).collect();
-        set_name(&files).unwrap_or_else(|| "nothing loaded".to_owned())
+        let has_report = load.inputs.iter().any(|input| is_report(&input));
+        let of_report = || {
+            let address = self.address();
+            let named = address.unknown.iter().find(|(key, _)| *key == SIDE_NAMES[usize::from(group)]);
+            Some(named.map_or_else(|| "saved".to_owned(), |(_, name)| name.clone()))
+        };
+        set_name(&files).or_else(|| if has_report { of_report() } else { None })
     }
 
     fn offer_undo(self, words: String) {

@@ -8,7 +8,8 @@ use js_sys::{Promise, Reflect};
 use pathlight_backend::source::DEMO;
 use pathlight_base::format::counted;
 use pathlight_engine::pool::UserError;
-use pathlight_view::reading::intake::Intake;
+use pathlight_view::reading::intake::{Intake, pair};
+use pathlight_view::views::View;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -125,11 +126,51 @@ fn intake_under(page: Page, zones: &[Zone], event: &web_sys::Event) -> Option<In
 pub fn load(page: Page, inputs: Vec<Input>, chosen: Option<Intake>) {
     match (chosen, page.intakes()) {
         _ if crate::broken::is_broken() => {}
+        (None, None) if paired(&inputs).is_some() => propose_pair(page, inputs),
         (_, None) => page.open(inputs),
         (Some(intake), Some(_)) => page.take_in(inputs, intake),
         (None, Some(intakes)) if !inputs.is_empty() => ask(page, inputs, intakes),
         (None, Some(_)) => {}
     }
+}
+
+/// Returns which of two files that come together the other is to be compared with.
+fn paired(inputs: &[Input]) -> Option<[usize; 2]> {
+    match inputs {
+        [one, other] => pair([&one.name, &other.name]),
+        _ => None,
+    }
+}
+
+/// Proposes to compare two files whose names say that they are before and after.
+fn propose_pair(page: Page, inputs: Vec<Input>) {
+    let Some([a, b]) = paired(&inputs) else { return page.open(inputs) };
+    let keep = Listeners::default();
+    let close = button("Cancel").class("quiet").test("ask-cancel");
+    let head = div("dialog-head").child(&el("h2").text("Compare these files?")).child(&close);
+    let choice = |title: &str, hint: &str, test: &str| {
+        let choice = button("").class("ask-choice").test(test);
+        choice.child(&span("drop-title", title)).child(&span("muted", hint))
+    };
+    let (first, second) = (inputs[a].clone(), inputs[b].clone());
+    let words = format!("A is {}, B is {}.", first.name, second.name);
+    let closed = close.clone();
+    let compare = choice("Compare A with B", &words, "ask-pair").on_click(&keep, move || {
+        page.open(vec![first.clone()]);
+        page.take_in(vec![second.clone()], Intake::Compare);
+        // What changed is the first finding.
+        page.change(|address| address.view = View::Findings);
+        closed.html().click();
+    });
+    compare.class_if("primary", true);
+    let closed = close.clone();
+    let together = choice("As one set", "Both files together.", "ask-together").on_click(&keep, move || {
+        page.open(inputs.clone());
+        closed.html().click();
+    });
+    let dialog = el("dialog").class("ask").test("ask").attr("aria-label", "What to do with these traces");
+    let dialog = dialog.child(&head).child(&div("ask-choices").child(&compare).child(&together));
+    dialog::open(&dialog, &close, keep);
 }
 
 /// Asks what to do with traces that come when others are loaded.

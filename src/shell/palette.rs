@@ -162,7 +162,7 @@ impl Palette {
         }
     }
 
-    /// Services and endpoints.
+    /// Services, endpoints and tags.
     fn loaded(&self, entries: &mut Entries) {
         let page = self.page;
         let Some(overview) = page.queries().overview.get() else { return };
@@ -174,6 +174,15 @@ impl Palette {
             let text = service.to_owned();
             entries.add(PaletteKind::Service, service, "Search for it", move |_| {
                 page.step(|address| address.search = text.clone());
+            });
+        }
+        for tag in overview.tag_keys.iter().filter(|tag| !tag.high_cardinality) {
+            let key = tag.key.clone();
+            entries.add(PaletteKind::Tag, &tag.key, "Split by its values", move |_| {
+                page.change(|address| {
+                    address.split.key = Some(key.clone());
+                    address.view = View::Split;
+                });
             });
         }
         for endpoint in &overview.endpoints {
@@ -191,7 +200,7 @@ impl Palette {
     /// Opens it.
     pub fn open(&self) {
         let keep = Listeners::default();
-        let list = PickList::new("palette-list", "Command, view, service or endpoint", "Commands");
+        let list = PickList::new("palette-list", "Command, view, service, endpoint or tag", "Commands");
         list.field.set("data-test", "palette-field");
         let close = button("Close").class("quiet").test("palette-close");
         let help =
@@ -255,14 +264,14 @@ fn buttons(entries: &mut Entries) {
 fn button_name(button: &HtmlElement) -> Option<String> {
     let around = |places: &str| button.closest(places).ok().flatten();
     around(BUTTONS)?;
-    let opener = match around(".popover") {
+    let menu = match around(".popover") {
         Some(panel) if panel.get_attribute("role").as_deref() == Some("menu") => {
             Some(panel.previous_element_sibling()?.dyn_into::<HtmlElement>().ok()?)
         }
         Some(_) => return None,
         None => None,
     };
-    let is_shown = !button.hidden() && opener.as_ref().unwrap_or(button).offset_parent().is_some();
+    let is_shown = !button.hidden() && menu.as_ref().unwrap_or(button).offset_parent().is_some();
     let is_out = ["disabled", "data-word", "aria-haspopup"].iter().any(|mark| button.has_attribute(mark));
     if !is_shown || is_out || button.get_attribute("data-test").as_deref() == Some("commands") {
         return None;
@@ -272,7 +281,11 @@ fn button_name(button: &HtmlElement) -> Option<String> {
     let label = || Some(button.get_attribute("aria-label")?.split(" (").next()?.to_owned());
     let name = Some(words(button)).filter(|words| !words.is_empty()).or_else(label)?;
     let group = || around("[role=group]")?.get_attribute("aria-label");
-    let group = opener.map_or_else(group, |opener| Some(words(&opener))).filter(|group| !group.is_empty());
+    let opener = menu.map(|opener| match words(&opener) {
+        words if words.is_empty() => opener.get_attribute("aria-label").unwrap_or_default(),
+        words => words,
+    });
+    let group = opener.or_else(group).filter(|group| !group.is_empty());
     Some(group.map_or_else(|| name.clone(), |group| format!("{group}: {name}")))
 }
 

@@ -8,7 +8,7 @@ use crate::widgets::frame;
 use crate::widgets::popover::Popover;
 use pathlight_engine::requests::{Filter, PercentileRange, Until};
 use pathlight_view::address::range_name;
-use pathlight_view::say::selection::{holds_hint, holds_words, range_title};
+use pathlight_view::say::selection::{holds_hint, holds_words, range_title, range_title_of};
 
 /// Of each of [`PercentileRange::PRESETS`] what is said beside the pointer.
 const HINTS: [&str; 8] = [
@@ -67,7 +67,7 @@ pub struct RangeBar {
     chips: El,
     form: FilterForm,
     chips_keep: Listeners,
-    shown: Option<(PercentileRange, Vec<Filter>)>,
+    shown: Option<(PercentileRange, bool, Vec<Filter>)>,
     /// Revision of the report whose marks the buttons say.
     marked: u64,
     _keep: Listeners,
@@ -86,7 +86,12 @@ impl RangeBar {
                     .child(&span("", &range_title(range)))
                     .child(&said)
                     .attr("title", what)
-                    .on_click(&keep, move || page.change(|address| address.range = range)),
+                    .on_click(&keep, move || {
+                        page.change(|address| {
+                            address.range = range;
+                            address.over_all &= !range.is_all();
+                        });
+                    }),
             );
             holds.push(said);
         }
@@ -193,20 +198,23 @@ impl PagePart for RangeBar {
         self.distribution.update(page);
         self.form.update(page);
         self.mark(page);
-        let (range, filters) = (page.address().range, page.address().filters.clone());
-        if self.shown.as_ref() == Some(&(range, filters.clone())) {
+        let (range, over_all, filters) = {
+            let address = page.address();
+            (address.range, address.over_all, address.filters.clone())
+        };
+        if self.shown.as_ref() == Some(&(range, over_all, filters.clone())) {
             return;
         }
         for (preset, button) in PercentileRange::PRESETS.iter().zip(&self.buttons) {
             let on = *preset == range || preset.is_all() && range.is_all();
             button.set_flag("aria-checked", on);
         }
-        self.chosen.set_text(&range_title(range));
+        self.chosen.set_text(&range_title_of(range, over_all));
         self.menu.element().class_if("on", !range.is_all());
         self.chips_keep.clear();
         self.chips.clear();
         filters::chips(page, &self.chips_keep).iter().for_each(|chip| self.chips.add(chip));
-        self.shown = Some((range, filters));
+        self.shown = Some((range, over_all, filters));
     }
 
     fn fit(&mut self, page: Page) {

@@ -4,12 +4,14 @@
 use crate::boot::Given;
 use crate::dom::El;
 use crate::page::Page;
+use crate::page::inputs::{REPORT, SIDE_NAMES};
 use crate::pool::Input;
 use crate::shell::redaction_dialog;
 use crate::widgets::export::save;
 use js_sys::{Array, Promise};
 use pathlight_engine::pool::UserError;
 use pathlight_engine::queries;
+use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::export::redacted::{self, ShareKind};
 use pathlight_view::export::saved::{self, ExportRedaction};
 use pathlight_view::findings;
@@ -45,7 +47,7 @@ impl Origin {
         let parts: Vec<Blob> = self.0.parts.iter().filter_map(|part| part.dyn_into().ok()).collect();
         let of = parts.len();
         let name = |at: usize| {
-            if of == 1 { "this report".to_owned() } else { format!("this report, part {}", at + 1) }
+            if of == 1 { REPORT.to_owned() } else { format!("{REPORT}, part {}", at + 1) }
         };
         parts.into_iter().enumerate().map(|(at, blob)| Input { name: name(at), blob }).collect()
     }
@@ -73,6 +75,14 @@ impl Origin {
         // Whoever gets it begins with what was found, about the requests that were selected.
         if !headline.is_empty() {
             address.view = View::Findings;
+        }
+        // Whoever gets it has other files: what the sets are called is in the address.
+        if page.compares_sets() && !redaction.0.names {
+            address.unknown.retain(|(key, _)| !SIDE_NAMES.contains(&key.as_str()));
+            let names = ComparedSide::BOTH.map(|side| page.set_name(side.set_group()));
+            let named =
+                SIDE_NAMES.iter().zip(names).filter_map(|(key, name)| Some(((*key).to_owned(), name?)));
+            address.unknown.extend(named);
         }
         let fragment = address.to_fragment();
         let pieces = Array::of2(&head.into(), &saved::facts(&fragment, &headline).into());

@@ -3,16 +3,23 @@
 use crate::dom::{El, Listeners, button, div, span};
 use crate::page::{Page, PagePart};
 use crate::widgets::frame;
-use pathlight_engine::findings::FindingsReport;
-use pathlight_view::findings::words::{kind_name, nothing, sentence, stake};
+use pathlight_engine::findings::{Finding, FindingsReport};
+use pathlight_engine::requests::Filter;
+use pathlight_view::findings::block::{cost, headline};
+use pathlight_view::findings::links::{hit_words, show_hit};
+use pathlight_view::findings::words::{nothing, sentence};
 use pathlight_view::views::View;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// The line.
 pub struct VerdictStrip {
     element: El,
-    kind: El,
-    text: El,
     stake: El,
+    text: El,
+    hit: El,
+    /// The finding that is said.
+    first: Rc<RefCell<Option<Finding>>>,
     /// The revisions of findings and late findings that are shown.
     shown: Option<[u64; 2]>,
 }
@@ -40,14 +47,21 @@ pub fn is_wanted(page: Page) -> bool {
 impl VerdictStrip {
     /// Builds the line, out of sight.
     pub fn new(page: Page, keep: &Listeners) -> VerdictStrip {
-        let [kind, text, stake] =
-            ["finding-kind", "verdict-text", "finding-stake"].map(|class| span(class, ""));
-        let all = button("All findings").class("link").test("verdict-all");
+        let [stake, text] = ["verdict-cost number", "verdict-text"].map(|class| span(class, ""));
+        let first: Rc<RefCell<Option<Finding>>> = Rc::default();
+        let said = first.clone();
+        let hit = button("").test("verdict-hit").attr("title", "Look only at these requests, in every view");
+        let hit = hit.on_click(keep, move || {
+            if let Some(finding) = &*said.borrow() {
+                page.change(|address| show_hit(finding, address));
+            }
+        });
+        let all = button("All findings").class("quiet").test("verdict-all");
         let all = all.on_click(keep, move || page.change(|address| address.view = View::Findings));
         let element =
-            div("verdict-strip").test("verdict-strip").child(&kind).child(&text).child(&stake).child(&all);
+            div("verdict-strip").test("verdict-strip").child(&stake).child(&text).child(&hit).child(&all);
         element.show(false);
-        VerdictStrip { element, kind, text, stake, shown: None }
+        VerdictStrip { element, stake, text, hit, first, shown: None }
     }
 
     /// Returns its element.
@@ -56,15 +70,20 @@ impl VerdictStrip {
     }
 
     /// Says the first finding of a report. As text: a name that is a button is cut as a whole where the line ends.
-    fn fill(&self, report: &FindingsReport) {
-        let (kind, text, stake) = match report.findings.first() {
-            Some(first) => (kind_name(first.kind()), sentence(first).to_text(), stake(first)),
-            None => ("", nothing(report), String::new()),
-        };
-        self.kind.set_text(kind);
+    fn fill(&self, page: Page, report: &FindingsReport) {
+        let first = report.findings.first();
+        let text = first.map_or_else(|| nothing(report), |first| headline(first).0.to_text());
+        let cost = first.and_then(|first| cost(first, report));
         self.text.set_text(&text);
-        self.text.set("title", &text);
-        self.stake.set_text(&stake);
+        self.text.set("title", &first.map_or(text, |first| sentence(first).to_text()));
+        self.stake.set_text(cost.as_ref().map_or("", |cost| &cost.amount));
+        self.stake.set("title", cost.as_ref().map_or("", |cost| &cost.of));
+        self.stake.class_if("of-waiting", cost.is_some_and(|cost| cost.is_waiting));
+        let is_kept = page.address().filters.iter().any(|filter| matches!(filter, Filter::Hit(_)));
+        let hit = first.and_then(hit_words).filter(|_| !is_kept);
+        self.hit.show(hit.is_some());
+        self.hit.set_text(&hit.unwrap_or_default());
+        self.first.replace(first.cloned());
     }
 }
 
@@ -80,7 +99,7 @@ impl PagePart for VerdictStrip {
             return;
         }
         if let Some((report, _)) = queries.all_findings() {
-            self.fill(&report);
+            self.fill(page, &report);
         }
     }
 }

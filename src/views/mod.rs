@@ -67,6 +67,10 @@ impl PagePart for LazyView {
         self.view.iter_mut().for_each(|view| view.update(page));
     }
 
+    fn fit(&mut self, page: Page) {
+        self.view.iter_mut().for_each(|view| view.fit(page));
+    }
+
     fn command(&mut self, page: Page, command: KeyCommand) -> bool {
         self.view.as_mut().is_some_and(|view| view.command(page, command))
     }

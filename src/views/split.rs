@@ -63,6 +63,10 @@ impl PlotLayout for Violins {
         ViolinLayout::new(&self.report, self.scale, room).size.height
     }
 
+    fn is_compact(&self) -> bool {
+        true
+    }
+
     fn draw(&self, backend: PlotBackend<'_>, size: ChartSize, theme: &Theme) -> Result<(), ChartError> {
         let layout = ViolinLayout::new(&self.report, self.scale, size);
         violin::draw(backend, &self.report, self.scale, &layout, self.found.as_deref(), theme)

@@ -152,6 +152,12 @@ impl<V: PageView> PagePart for Shown<V> {
         self.view.frame().link_terms();
     }
 
+    fn fit(&mut self, _: Page) {
+        if self.is_in_sight && self.content.is_some() {
+            self.view.frame().share_pane();
+        }
+    }
+
     fn command(&mut self, page: Page, command: KeyCommand) -> bool {
         self.view.frame().is_chosen(page) && self.content.is_some() && self.view.command(page, command)
     }

@@ -36,6 +36,11 @@ pub trait CanvasChart: 'static {
     /// Returns what is in sight; wheel, drag, pinch and keys change it.
     fn viewport(&mut self) -> &mut dyn Viewport;
 
+    /// Returns the height in CSS pixels in which all of it is seen; `None` where it takes what there is.
+    fn needs(&self) -> Option<f64> {
+        None
+    }
+
     /// Returns what is at a place.
     fn hit(&self, _at: (i32, i32)) -> Option<Self::Hit> {
         None

@@ -108,10 +108,12 @@ pub fn menu(
             }
         }));
     }
-    let open = button("Export")
+    let open = button("")
+        .class("quiet square")
+        .label("Export")
         .attr("title", "Save what is shown as a file")
         .test("export")
-        .node(&dom::icon("M4 6l4 4 4-4"));
+        .node(&dom::icon("M8 2v8M4.5 6.5 8 10l3.5-3.5M2.5 13.5h11"));
     Popover::menu(keep, open, div("popover menu").test("export-menu"), &items).element().clone()
 }
 

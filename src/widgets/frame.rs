@@ -1,5 +1,6 @@
 //! The frame of every view of the data: a chart above with its tools, a table below, and words where nothing is drawn.
 
+use crate::app::moved;
 use crate::dom::{El, div};
 use crate::page::Page;
 use crate::widgets::chart_canvas::{CanvasChart, ChartCanvas};
@@ -11,15 +12,37 @@ use crate::widgets::zoom::{ZoomTools, ZoomableChart};
 use pathlight_view::address::Sort;
 use pathlight_view::views::View;
 pub use pathlight_view::views::WORKING;
+use wasm_bindgen::JsCast;
+
+/// Attribute of views whose line between chart and table was moved.
+pub const MOVED: &str = "data-moved";
+/// Custom property with the height of charts.
+pub const HEIGHT: &str = "--chart-height";
+/// The least height of a chart with its tools, and the most that it takes of a view.
+const LEAST_PX: f64 = 140.0;
+const MOST: &str = "58%";
 
 /// A chart of a view, whatever it draws.
 trait AnyChart {
+    fn needs(&self) -> Option<f64>;
+    fn room(&self) -> f64;
     fn leave(&self);
     fn follow_theme(&self) -> bool;
     fn set_stale(&self, stale: bool);
 }
 
 impl<C: CanvasChart> AnyChart for ChartCanvas<C> {
+    fn needs(&self) -> Option<f64> {
+        self.look(CanvasChart::needs)
+    }
+
+    /// Returns the height of what the canvas is seen through.
+    fn room(&self) -> f64 {
+        let area = self.element();
+        let scroller = area.html().closest(".chart-scroll").ok().flatten();
+        scroller.map_or_else(|| area.size().1, |scroller| f64::from(scroller.client_height()))
+    }
+
     fn leave(&self) {
         ChartCanvas::leave(*self);
     }
@@ -113,6 +136,22 @@ impl ViewFrame {
     /// Returns whether it is the view that was chosen.
     pub fn is_chosen(&self, page: Page) -> bool {
         page.address().view == self.view
+    }
+
+    /// Gives the chart the height that it needs and the table the rest, unless the line between them was moved.
+    pub fn share_pane(&self) {
+        let (Some(above), Some(chart)) = (&self.above, self.charts.first()) else { return };
+        let view = above.html().parent_element().and_then(|view| view.dyn_into().ok()).map(El::from_html);
+        let Some(view) = view.filter(|view| !view.html().has_attribute(MOVED)) else { return };
+        let tools = above.size().1 - chart.room();
+        let height =
+            chart.needs().map(|needs| format!("min({:.0}px, {MOST})", (needs + tools).max(LEAST_PX)));
+        let before = view.html().style().get_property_value(HEIGHT).unwrap_or_default();
+        let height = height.unwrap_or_default();
+        if before.trim() != height {
+            view.style(HEIGHT, &height);
+            moved();
+        }
     }
 
     /// Brings the view into sight if it was chosen and there is the data that it needs. Returns whether it is in sight.

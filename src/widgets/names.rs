@@ -69,6 +69,15 @@ pub fn service(service: &str) -> El {
 
 /// Returns the parts of a sentence; a click on an endpoint brings it into focus. No line begins with what ends a clause.
 pub fn sentence(page: Page, keep: &Listeners, words: Sentence) -> Vec<El> {
+    sentence_with(keep, words, move |endpoint| page.set_focus(Focus::Endpoint(endpoint.clone())))
+}
+
+/// Returns the parts of a sentence; a click on an endpoint opens it.
+pub fn sentence_with(
+    keep: &Listeners,
+    words: Sentence,
+    open: impl Fn(&Endpoint) + Clone + 'static,
+) -> Vec<El> {
     let part = |part| match part {
         Part::Text(text) => span("", &text),
         Part::Number(number) => span("strong", &number),
@@ -76,8 +85,8 @@ pub fn sentence(page: Page, keep: &Listeners, words: Sentence) -> Vec<El> {
         Part::Endpoint { service, operation } => {
             let name = endpoint(&service, &operation);
             let endpoint = Endpoint { service, operation };
-            let focus = move || page.set_focus(Focus::Endpoint(endpoint.clone()));
-            button("").class("link").child(&name).on_click(keep, focus)
+            let open = open.clone();
+            button("").class("link").child(&name).on_click(keep, move || open(&endpoint))
         }
     };
     let mut out: Vec<El> = Vec::new();
@@ -120,6 +129,8 @@ pub fn figure(name: &str, test: &str, text: &str, value: &str) -> El {
 pub fn duration(name: &str, test: &str, us: f64) -> El {
     figure(name, test, &format::duration(us), &us.to_string())
 }
+
+const SVG: &str = "http://www.w3.org/2000/svg";
 
 #[wasm_bindgen]
 extern "C" {
@@ -176,6 +187,19 @@ fn items(list: &HtmlCollection) -> impl Iterator<Item = Element> {
     (0..list.length()).filter_map(|at| list.item(at))
 }
 
+/// Returns filled areas, one behind the other, in a picture of this size.
+pub fn areas((width, height): (f64, f64), paths: &[String]) -> Element {
+    let svg = create_element_ns(SVG, "svg");
+    let _ = svg.set_attribute("viewBox", &format!("0 0 {width} {height}"));
+    let _ = svg.set_attribute("aria-hidden", "true");
+    for path in paths {
+        let area = create_element_ns(SVG, "path");
+        let _ = area.set_attribute("d", path);
+        let _ = svg.append_child(&area);
+    }
+    svg
+}
+
 /// Returns a histogram as small as a word.
 pub fn spark(histogram: &LogHistogram) -> El {
     const WIDTH: f64 = 64.0;
@@ -192,7 +216,6 @@ pub fn spark(histogram: &LogHistogram) -> El {
             (step - 0.4).max(0.6)
         ));
     }
-    const SVG: &str = "http://www.w3.org/2000/svg";
     let svg = create_element_ns(SVG, "svg");
     let line = create_element_ns(SVG, "path");
     let _ = svg.set_attribute("viewBox", "0 0 64 16");

@@ -13,6 +13,11 @@ pub trait PlotLayout: 'static {
     /// Returns the height it needs in device pixels, given the room it has.
     fn height(&self, room: ChartSize) -> i32;
 
+    /// Returns whether no more height than it needs is of use to it.
+    fn is_compact(&self) -> bool {
+        false
+    }
+
     /// Draws it.
     ///
     /// # Errors
@@ -97,6 +102,11 @@ impl<P: PlotLayout> CanvasChart for ScrolledPlot<P> {
 
     fn viewport(&mut self) -> &mut dyn Viewport {
         &mut self.scroller
+    }
+
+    fn needs(&self) -> Option<f64> {
+        let room = ChartSize { height: 1, ..self.size };
+        self.plot.is_compact().then(|| f64::from(self.plot.height(room)) / self.size.metrics.scale)
     }
 
     fn hit(&self, at: (i32, i32)) -> Option<usize> {

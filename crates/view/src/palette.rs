@@ -16,6 +16,8 @@ pub enum PaletteKind {
     Service,
     /// An endpoint: it becomes the focus.
     Endpoint,
+    /// A tag: requests are split by its values.
+    Tag,
 }
 
 impl PaletteKind {
@@ -27,6 +29,7 @@ impl PaletteKind {
             PaletteKind::Button => "Button",
             PaletteKind::Service => "Service",
             PaletteKind::Endpoint => "Endpoint",
+            PaletteKind::Tag => "Tag",
         }
     }
 }

@@ -6,7 +6,9 @@ pub mod tag_rows;
 use super::findings::list::FindingList;
 use super::findings::tag_rows::TagRows;
 use super::trend::time_columns::TimeColumns;
+use crate::app::moved;
 use crate::dom::{self, El, Listeners, button, div, el, span};
+use crate::page::slot::Slot;
 use crate::page::{Focus, Page};
 use crate::settings::{self, Store};
 use crate::shell::banners::copy_text;
@@ -15,6 +17,7 @@ use crate::shell::selection_bar::look_at_type;
 use crate::views::view::{PageView, SearchResult};
 use crate::widgets::companion::CompanionTable;
 use crate::widgets::frame::ViewFrame;
+use crate::widgets::places::Places;
 use crate::widgets::{controls, export};
 use pathlight_engine::endpoints::EndpointsReport;
 use pathlight_engine::findings::{Finding, FindingsReport};
@@ -23,8 +26,10 @@ use pathlight_engine::requests::{GroupBy, RequestType, RootEndpoint};
 use pathlight_engine::verdict::one_set::ServiceTime;
 use pathlight_trace::Endpoint;
 use pathlight_view::address::Address;
+use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::export::redacted::{self, ShareKind};
 use pathlight_view::export::saved::ExportRedaction;
+use pathlight_view::findings::block::{PairOfAreas, pair_of_areas};
 use pathlight_view::findings::{self, Cost, ShareBar, TypeLine};
 use pathlight_view::flame::note::{ListsBy, NamesLeftOut};
 use pathlight_view::say::request_types;
@@ -100,34 +105,35 @@ impl FindingsView {
             page.change(|address| address.group_by(GroupBy::parse(&value).unwrap_or_default()));
         });
         let why = el("p").class("muted small").test("group-by-why");
-        let (list, times, tags) = (FindingList::new(), TimeColumns::new(), TagRows::new());
+        let (list, times, tags) = (FindingList::new(note(page, keep)), TimeColumns::new(), TagRows::new());
         let coming = el("p").class("muted small").test("findings-coming").attr("role", "status");
         let (by_service, by_type) = (div("share-list"), div("share-list"));
         let half = |title: &str, list: &El| {
             div("share-half").child(&el("h2").class("section-title").text(title)).child(list)
         };
+        let spent = half("Where the time is spent", &by_service);
+        let legend = div("share-legend muted small").test("share-legend");
+        legend.add(&div("share-key").child(&div("finding-bar")).child(&span("", "own work")));
+        legend
+            .add(&div("share-key").child(&div("finding-bar of-waiting")).child(&span("", "waiting for it")));
+        spent.add(&legend);
         let bars = div("share-halves")
-            .child(&half("Latency by service", &by_service))
-            .child(&half("Latency by request type", &by_type));
+            .child(
+                &div("share-half").child(times.element()).child(&half("Latency by request type", &by_type)),
+            )
+            .child(&spent);
         let cards = div("cards").test("summary");
         let all_loaded = el("p").class("muted small").test("all-loaded");
         let title = el("h2").class("section-title");
         let copies = copies(page, keep);
         let grouping = el("label").class("muted").text("Group requests by ").child(&by);
-        let element = div("findings")
-            .test("findings")
+        let places = Places::new(page, keep);
+        let tables = el("details")
+            .class("findings-tables")
+            .test("findings-tables")
+            .child(&el("summary").text("Tables: what is loaded, request types, endpoints"))
             .child(&cards)
             .child(&all_loaded)
-            .child(
-                &div("section-head")
-                    .child(&el("h2").class("section-title").text("Findings"))
-                    .child(&note(page, keep)),
-            )
-            .child(list.element())
-            .child(&coming)
-            .child(times.element())
-            .child(&bars)
-            .child(tags.element())
             .child(
                 &div("section-head")
                     .child(&el("h2").class("section-title").text("Request types"))
@@ -135,9 +141,18 @@ impl FindingsView {
             )
             .child(&why)
             .child(types.element())
-            .child(&div("section-head").child(&title).child(&copies))
+            .child(&div("section-head").child(&title).child(places.element()).child(&copies))
             .child(top.element());
-        let frame = ViewFrame::plain(View::Findings, element).table(top);
+        // Tables that come into sight find out how much room they have.
+        let tables = tables.on(keep, "toggle", |_| moved());
+        let element = div("findings")
+            .test("findings")
+            .child(list.element())
+            .child(&coming)
+            .child(&bars)
+            .child(tags.element())
+            .child(&tables);
+        let frame = ViewFrame::plain(View::Findings, element).table(top).places(page, places);
         FindingsView {
             frame,
             list,
@@ -177,7 +192,14 @@ impl FindingsView {
             if card.hint.is_empty() { element } else { element.attr("title", &card.hint) }
         });
         self.cards.fill(&cards.collect::<Vec<El>>());
-        let types = findings::by_type(overview);
+        if page.is_summary() {
+            self.take_types(page, findings::by_loaded_type(overview));
+        }
+        self.types.set_rows(TypeLine::of(overview), "No request type: no trace has a root.");
+        self.root = None;
+    }
+
+    fn take_types(&mut self, page: Page, types: Vec<(ShareBar, Option<RequestType>)>) {
         self.bars_keep[0].clear();
         let kept = &self.bars_keep[0];
         let rows = types.into_iter().map(|(bar, kind)| {
@@ -189,8 +211,6 @@ impl FindingsView {
             share_row(kept, &bar, "share-type", open)
         });
         self.by_type.fill(&rows.collect::<Vec<El>>());
-        self.types.set_rows(TypeLine::of(overview), "No request type: no trace has a root.");
-        self.root = None;
     }
 
     fn take_times(&mut self, page: Page, times: &[ServiceTime]) {
@@ -299,6 +319,14 @@ fn reports(page: Page) -> Option<(Rc<EndpointsReport>, Rc<Vec<EndpointsReport>>)
     Some((queries.endpoints.get()?, queries.at_latencies.fresh()?))
 }
 
+/// Returns the picture of the latencies of both sets.
+fn pair(page: Page) -> Option<PairOfAreas> {
+    let of = |side| page.slot_of_side(side).fresh();
+    let (a, b) = (of(ComparedSide::A)?, of(ComparedSide::B)?);
+    let size = list::PAIR_PX;
+    page.compares_sets().then(|| pair_of_areas(&a.facts.histogram, &b.facts.histogram, size)).flatten()
+}
+
 /// Returns the buttons that copy the textual summary, and the menu that saves it.
 fn copies(page: Page, keep: &Listeners) -> El {
     let lists = controls::select(keep, "summary-lists", |_| ())
@@ -342,8 +370,8 @@ fn copies(page: Page, keep: &Listeners) -> El {
 }
 
 impl PageView for FindingsView {
-    /// Revisions of overview, endpoints, findings, tags, late findings.
-    type Content = [u64; 5];
+    /// Revisions of overview, endpoints, findings, tags, late findings, latencies of both sides.
+    type Content = [u64; 6];
 
     fn ask(page: Page, address: &Address) {
         let queries = page.queries();
@@ -368,7 +396,7 @@ impl PageView for FindingsView {
         &self.frame
     }
 
-    fn content(&self, page: Page) -> Option<[u64; 5]> {
+    fn content(&self, page: Page) -> Option<[u64; 6]> {
         let queries = page.queries();
         Some([
             queries.overview.revision(),
@@ -376,6 +404,7 @@ impl PageView for FindingsView {
             queries.findings.revision(),
             queries.tags.revision(),
             queries.late_findings.revision(),
+            queries.range.revision() + queries.sides.iter().map(Slot::revision).sum::<u64>(),
         ])
     }
 
@@ -383,7 +412,7 @@ impl PageView for FindingsView {
         page.queries().endpoints.is_waiting()
     }
 
-    fn take(&mut self, page: Page, now: &[u64; 5], before: Option<&[u64; 5]>) {
+    fn take(&mut self, page: Page, now: &[u64; 6], before: Option<&[u64; 6]>) {
         let queries = page.queries();
         let is_new = |part: usize| before.is_none_or(|before| before[part] != now[part]);
         if let Some(overview) = queries.overview.get()
@@ -403,14 +432,15 @@ impl PageView for FindingsView {
             self.take_ranking(page, &report);
         }
         if let Some((report, is_whole)) = page.queries().all_findings().filter(|_| !page.is_summary())
-            && (is_new(2) || is_new(4))
+            && (is_new(2) || is_new(4) || is_new(5) && page.compares_sets())
         {
-            self.list.set(page, &report);
+            self.list.set(page, &report, pair(page).as_ref());
             if is_new(2) && has_times(page) {
                 self.take_times(page, &report.services);
             }
             if is_new(2) {
                 self.times.set(page, &report);
+                self.take_types(page, findings::by_type(&report));
             }
             let is_failed = queries.late_findings.failure().is_some();
             self.coming.set_text(findings::coming(page.compares_sets()));

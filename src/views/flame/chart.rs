@@ -23,6 +23,9 @@ use pathlight_view::search::finder::Finder;
 use pathlight_view::table::neighbour;
 use std::rc::Rc;
 
+/// Rows left free below the last, so that it is seen to be the last.
+const ROWS_BELOW: f64 = 1.0;
+
 /// Callers narrower than this are not looked for.
 const NARROW_PX: i32 = 3;
 
@@ -270,6 +273,11 @@ impl<S: FlameSource> FlameChart<S> {
 
 impl<S: FlameSource> CanvasChart for FlameChart<S> {
     type Hit = FlameHit;
+
+    fn needs(&self) -> Option<f64> {
+        let rows = f64::from(self.tree.rows()) + ROWS_BELOW;
+        Some(rows * f64::from(self.size.row_px()) / self.size.metrics.scale)
+    }
 
     fn paint(&mut self, surface: &Surface, theme: &Theme) {
         let (width, height) = surface.size();

@@ -142,7 +142,7 @@ impl ChangeControls {
             .child(&div("whatif-row").child(&slider).child(&words))
             .child(
                 &div("whatif-row")
-                    .child(&el("label").text("and ").child(&add).text(" \u{b5}s"))
+                    .child(&el("label").text("plus ").child(&add).text(" \u{b5}s a call"))
                     .child(&gone)
                     .child(&usual),
             )

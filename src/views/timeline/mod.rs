@@ -233,8 +233,18 @@ impl TimelineView {
         let summary = timeline::summary(report);
         self.summary.show(summary.is_some());
         self.summary_keep.clear();
-        self.summary.fill(&names::sentence(page, &self.summary_keep, summary.unwrap_or_default()));
-        self.taken = Some(shown);
+        let parts = names::sentence_with(&self.summary_keep, summary.unwrap_or_default(), {
+            let shown = shown.clone();
+            move |endpoint: &Endpoint| {
+                let span = shown.report().and_then(|report| timeline::longest_span(report, endpoint));
+                match span {
+                    Some(span) => page.set_focus(Focus::Span(span)),
+                    None => page.set_focus(Focus::Endpoint(endpoint.clone())),
+                }
+            }
+        });
+        self.summary.fill(&parts);
+        self.taken = Some(shown.clone());
         is_other
     }
 

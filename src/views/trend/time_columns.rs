@@ -1,6 +1,6 @@
 //! Latency over time as a row of columns: a click or a drag takes the requests of that time.
 
-use crate::dom::{El, Listeners, button, div, span};
+use crate::dom::{El, Listeners, button, div, el, span};
 use crate::page::Page;
 use crate::shell::filters;
 use pathlight_engine::findings::FindingsReport;
@@ -34,11 +34,12 @@ impl TimeColumns {
         self.element.show(columns.len() > 1);
         let pressed = Rc::new(Cell::new(None));
         let bars: Vec<El> = (0..columns.len()).map(|at| self.column(page, &columns, at, &pressed)).collect();
+        let title = el("h2").class("section-title").text("Latency over time");
         let said = span(
             "muted small",
-            "Latency over time, on a logarithmic scale: dark up to the median, light up to the slowest. Click or drag to take the requests of a time.",
+            "Dark up to the median, light up to the slowest, log scale. Click or drag to take the requests of a time.",
         );
-        self.element.fill([&said, &div("time-bars").children(&bars)]);
+        self.element.fill([&title, &div("time-bars").children(&bars), &said]);
     }
 
     fn column(

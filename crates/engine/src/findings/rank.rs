@@ -144,10 +144,13 @@ pub fn rank(
     for finding in &mut findings {
         finding.points = points(finding, types);
     }
+    let (all_types, type_times) = types.sums();
     FindingsReport {
         facts,
         findings,
         services: service_times(times),
+        types: type_times,
+        all_types,
         tested,
         left_out,
         over_time: over_time(types),

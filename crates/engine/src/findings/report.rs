@@ -3,7 +3,7 @@
 use super::facts::{FindingFacts, OneAfterTheOtherFacts, SharedTag, SinceWhenFacts, SlowTailFacts, WhoFacts};
 use super::{FindingTag, TagGroup};
 use crate::flow::MendedLatency;
-use crate::requests::{RangeFacts, RequestRef, RequestType};
+use crate::requests::{RangeFacts, RequestRef, RequestType, TypeTime};
 use crate::verdict::one_set::ServiceTime;
 use crate::verdict::{Certainty, HitRequests, ServicePart, Subject};
 use pathlight_base::statistics::Interval;
@@ -239,6 +239,10 @@ pub struct FindingsReport {
     pub findings: Vec<Finding>,
     /// The time of each service, by name.
     pub services: Vec<ServiceTime>,
+    /// The latency of the request types that hold most of it, most first.
+    pub types: Vec<TypeTime>,
+    /// Number of request types.
+    pub all_types: u64,
     /// Differences that were tested.
     pub tested: u64,
     /// Findings that hold too, but are not among the ten that are reported.

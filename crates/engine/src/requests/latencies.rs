@@ -18,6 +18,17 @@ pub struct TypeLatencies {
     types: BTreeMap<RequestType, Vec<(u64, u64)>>,
 }
 
+/// The latency of all requests of a type.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TypeTime {
+    /// The type.
+    pub kind: RequestType,
+    /// Number of requests.
+    pub requests: u64,
+    /// Sum of their latencies in microseconds.
+    pub latency_us: u128,
+}
+
 /// The requests of one type, divided by latency.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypeCut {
@@ -62,6 +73,21 @@ impl TypeLatencies {
         }
         all.types.values_mut().for_each(|times| times.sort_unstable());
         all
+    }
+
+    /// Returns how many types there are, and of those with most latency in all, at most a hundred, the name, the number of
+    /// requests and the sum of their latencies in microseconds, most first.
+    pub fn sums(&self) -> (u64, Vec<TypeTime>) {
+        let sum = |(kind, times): (&RequestType, &Vec<(u64, u64)>)| TypeTime {
+            kind: kind.clone(),
+            requests: times.len() as u64,
+            latency_us: times.iter().map(|&(_, latency_us)| u128::from(latency_us)).sum(),
+        };
+        let mut sums: Vec<TypeTime> = self.types.iter().map(sum).collect();
+        // Stable: equal ones stay by name.
+        sums.sort_by_key(|time| std::cmp::Reverse(time.latency_us));
+        sums.truncate(MOST_TYPES);
+        (self.types.len() as u64, sums)
     }
 
     /// Returns the start and latency of the requests of a type, by start.

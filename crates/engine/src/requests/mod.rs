@@ -14,7 +14,7 @@ mod types;
 
 pub use chosen::{ChosenSigns, LatencyLimit};
 pub use entry::{RequestEntry, RequestKey, RequestRef};
-pub use latencies::{TypeCut, TypeLatencies};
+pub use latencies::{TypeCut, TypeLatencies, TypeTime};
 pub(crate) use range::some_of;
 pub use range::{PercentileRange, RangeFacts, RangeMark, RangeReport, WeightedFacts};
 pub use selected::{Cut, Ends, SelectedRequests};

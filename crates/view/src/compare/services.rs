@@ -1,5 +1,6 @@
 //! The service that explains the difference of two sides: in words, as a table of services and one of places.
 
+use crate::findings::sentences::times;
 use crate::queues;
 use crate::say::sentence::Sentence;
 use crate::table::{Attributes, Column, Number, Table, Unit, Width};
@@ -361,27 +362,87 @@ pub fn explanation(report: &ServicesReport) -> Sentence {
             ", outside the spans of those services: look at its own network, processor or connection pool."
         }
     });
-    let mut words = words.then(mostly(row, lead));
+    let words = words.then(mostly(row, lead));
+    let callers = callers(row);
+    let words = match callers.is_empty() {
+        true => words,
+        false => words.text(" Callers hit: ").services(&callers[..callers.len().min(NAMED)]).text("."),
+    };
+    words.then(besides(report, row)).then(caveats(row, lead)).then(second_words(report))
+}
+
+/// Returns the callers that wait for a service, most first; none if it is not waiting for it that says most.
+pub(crate) fn callers(row: &ServiceChange) -> Vec<String> {
+    let is_in = row.lead.as_ref().is_some_and(|lead| lead.part == ServicePart::In);
     let mut callers: Vec<String> = Vec::new();
-    for place in row.places.iter().filter(|place| place.part == ServicePart::In) {
+    for place in row.places.iter().filter(|place| is_in && place.part == ServicePart::In) {
         callers.extend(place.other.clone().filter(|caller| !callers.contains(caller)));
     }
-    if lead.part == ServicePart::In && !callers.is_empty() {
-        callers.truncate(NAMED);
-        words = words.text(" Callers hit: ").services(&callers).text(".");
-    }
+    callers
+}
+
+/// Returns the first sentence about two sets in short, and what is worth knowing besides numbers that stand elsewhere; `None`
+/// where no service is certain, or B is not slower.
+pub(crate) fn in_short(report: &ServicesReport) -> Option<(Sentence, Sentence)> {
+    let row = report.culprit().filter(|_| matches!(report.headline(), Headline::Slower(_)))?;
+    let lead = row.lead.as_ref().filter(|lead| lead.excess.excess_us > 0.0)?;
+    let out = Sentence::default();
+    let out = match (report.mean_change(), report.mean_us) {
+        (Ordering::Greater, [a, b]) if a > 0.0 && b / a >= 1.05 => {
+            out.text("B is ").number(times(b / a)).text(" slower: ")
+        }
+        (Ordering::Greater, _) => out.text("B is slower: "),
+        // That B is faster as a whole is said in full.
+        (Ordering::Less, _) => return None,
+        (Ordering::Equal, _) => out.text("In B, "),
+    };
+    let [before, after] = lead.per_call_us.map(duration);
+    let (out, noun) = match (lead.part, &lead.only_callee) {
+        (ServicePart::Own, _) => {
+            (out.text("the own work of ").service(&row.service).text(" takes ").number(after), " per visit, ")
+        }
+        (_, Some(callee)) => {
+            let out = out.text("calls of ").service(&row.service).text(" to ").service(callee);
+            (out.text(" wait ").number(after), " outside its spans, ")
+        }
+        (ServicePart::In, None) => {
+            (out.text("calls wait ").number(after).text(" for ").service(&row.service), " to answer, ")
+        }
+        (ServicePart::Out, None) => {
+            let out = out.text("calls by ").service(&row.service).text(" wait ").number(after);
+            (out, " outside the services that answer, ")
+        }
+    };
+    let first = out.text(noun).number(before).text(" before.");
+    let hint = match lead.part {
+        ServicePart::Own => "",
+        _ if lead.only_callee.is_some() => "",
+        ServicePart::In => {
+            " The time is outside its own spans: look at its network, its queue or the connection pools of its callers."
+        }
+        ServicePart::Out => {
+            " Whichever service they go to: look at its own network, processor or connection pool."
+        }
+    };
+    let more = Sentence::default().text(hint).then(mostly(row, lead)).then(besides(report, row));
+    Some((first, more.then(caveats(row, lead)).then(second_words(report))))
+}
+
+/// Returns what else changed.
+fn besides(report: &ServicesReport, row: &ServiceChange) -> Sentence {
+    let sides = Sides::of(report);
+    let words = Sentence::default();
     let is_sure = |other: &&ServiceChange| {
         other.service != row.service && other.score_us > 0.0 && !other.is_weak && !other.may_be_chance
     };
-    let words = match (named(report.services.iter().filter(is_sure)), named(suspects(report))) {
+    match (named(report.services.iter().filter(is_sure)), named(suspects(report))) {
         (others, _) if !others.is_empty() => words.text(" Slower too: ").services(&others).text("."),
         (_, suspects) if !suspects.is_empty() => {
             let words = words.text(" No other service clearly").text(sides.changed);
             words.text("; weakly, or by chance: ").services(&suspects).text(".")
         }
         _ => words.text(" No other service").text(sides.changed).text(" beyond the usual drift."),
-    };
-    words.then(caveats(row, lead)).then(second_words(report))
+    }
 }
 
 /// Returns which services far fewer requests use than before, and how many more there are than it names; empty if there

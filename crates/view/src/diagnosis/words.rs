@@ -62,6 +62,10 @@ fn spread(kind: &DiagnosedType) -> String {
     let verdict = match (kind.verdict, kind.tail_ratio) {
         (TailVerdict::Tail, Some(ratio)) => format!("mostly in the tail: {} times the normal", factor(ratio)),
         (TailVerdict::Tail | TailVerdict::New, _) => "new in the tail: none in normal traces".to_owned(),
+        // One in twenty is what chance makes of it.
+        (TailVerdict::Always, Some(ratio)) if (0.95..1.05).contains(&ratio) => {
+            "as much so in normal traces".to_owned()
+        }
         (TailVerdict::Always, Some(ratio)) => {
             format!("not only in the tail: {} times the normal", factor(ratio))
         }

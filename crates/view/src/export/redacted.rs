@@ -125,6 +125,7 @@ fn walk_gap(gap: &mut Option<Gap>, see: &mut dyn FnMut(Named<'_>)) {
 /// Goes to everything that a report names.
 fn walk(report: &mut FindingsReport, see: &mut dyn FnMut(Named<'_>)) {
     report.services.iter_mut().for_each(|time| see(Named::Service(&mut time.service)));
+    report.types.iter_mut().for_each(|time| see(Named::Type(&mut time.kind)));
     for finding in &mut report.findings {
         match &mut finding.place {
             FindingPlace::Endpoint(endpoint) => see(Named::Endpoint(endpoint)),

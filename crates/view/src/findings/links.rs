@@ -43,7 +43,7 @@ pub fn show_words(finding: &Finding) -> &'static str {
 /// and while that is not known.
 pub fn hit_words(finding: &Finding) -> Option<String> {
     let hit = finding.hit.filter(|hit| hit.hit > 0)?;
-    Some(format!("List {}", counted(hit.hit, "slow request")))
+    Some(format!("The {}", counted(hit.hit, "request")))
 }
 
 /// Sets the page up for the requests that the subject of a finding hits.

@@ -6,6 +6,7 @@ use crate::say::selection::{filter_words, range_words};
 use crate::table::{Attributes, Column, PER_REQUEST, Table, WHEN_PRESENT, endpoint_attributes};
 use pathlight_base::format;
 use pathlight_engine::endpoints::{EndpointTotals, EndpointsReport, RowStat, RowTime};
+use pathlight_engine::findings::FindingsReport;
 use pathlight_engine::ids::ReportEndpoint;
 use pathlight_engine::queries::{OverviewReport, TypeRow};
 use pathlight_engine::requests::{RequestType, RootEndpoint};
@@ -220,8 +221,23 @@ pub fn by_service(times: &[ServiceTime]) -> Vec<(ShareBar, Option<String>)> {
     share_bars(times.iter().map(bar).collect(), "service", "Find this service in all views")
 }
 
-/// Returns the request types with most latency; of each bar that stands for one the type.
-pub fn by_type(overview: &OverviewReport) -> Vec<(ShareBar, Option<RequestType>)> {
+/// Returns the request types with most latency of the requests that findings are about; of each bar that stands for one the
+/// type.
+pub fn by_type(report: &FindingsReport) -> Vec<(ShareBar, Option<RequestType>)> {
+    let name = |kind: &RequestType| kind.name().operation;
+    let all = report
+        .types
+        .iter()
+        .map(|time| (name(&time.kind), [time.latency_us as f64, 0.0], Some(time.kind.clone())));
+    let listed: u128 = report.types.iter().map(|time| time.latency_us).sum();
+    let left = report.facts.latency_sum_us.saturating_sub(listed);
+    let others = report.all_types.saturating_sub(report.types.len() as u64);
+    let others = (others > 0).then(|| (format::counted(others, "rare type"), [left as f64, 0.0], None));
+    share_bars(all.chain(others).collect(), "type", "Look at these requests only")
+}
+
+/// Returns the same of all that is loaded, where there are no findings.
+pub fn by_loaded_type(overview: &OverviewReport) -> Vec<(ShareBar, Option<RequestType>)> {
     let sum = |row: &TypeRow| row.latency_us.mean * row.requests as f64;
     let name = |row: &TypeRow| row.kind.name().operation;
     let all = overview.request_types.iter().map(|row| (name(row), [sum(row), 0.0], Some(row.kind.clone())));

@@ -31,14 +31,28 @@ pub(super) fn between(interval: Interval, words: impl Fn(f64) -> String) -> Stri
 }
 
 /// Returns a factor: `2.4 times`, `12 times`.
-fn times(ratio: f64) -> String {
+pub(crate) fn times(ratio: f64) -> String {
     if ratio < 9.95 { format!("{ratio:.1} times") } else { format!("{ratio:.0} times") }
 }
 
 /// Returns what a finding says.
 pub fn sentence(finding: &Finding) -> Sentence {
+    let out = plain(finding);
+    let is_of_sets = matches!(finding.facts, FindingFacts::Changed(_));
+    let out = match (finding.hit, finding.subject()) {
+        (Some(hit), Some(subject)) if hit.hit > 0 => longer_than_usual(out.text(" "), hit, &subject),
+        (Some(hit), _) if is_of_sets && hit.judged == 0 => {
+            out.text(" Too few requests are there to say which it hits.")
+        }
+        _ => out,
+    };
+    finding.mended.iter().fold(out, mended)
+}
+
+/// Returns what a finding says, without whom it hits and what would be if it were mended.
+pub(super) fn plain(finding: &Finding) -> Sentence {
     let out = Sentence::default();
-    let out = match &finding.facts {
+    match &finding.facts {
         FindingFacts::Changed(report) => changed(out, report),
         FindingFacts::Cost(facts) => cost(out, facts),
         FindingFacts::SlowTail(facts) => slow_tail(out, finding, facts),
@@ -56,16 +70,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
         FindingFacts::SinceWhen(facts) => since_when(out, finding, facts),
         FindingFacts::ReadWithCare(facts) => read_with_care(out, facts),
         FindingFacts::Queue(facts) => queue(out, facts),
-    };
-    let is_of_sets = matches!(finding.facts, FindingFacts::Changed(_));
-    let out = match (finding.hit, finding.subject()) {
-        (Some(hit), Some(subject)) if hit.hit > 0 => longer_than_usual(out.text(" "), hit, &subject),
-        (Some(hit), _) if is_of_sets && hit.judged == 0 => {
-            out.text(" Too few requests are there to say which it hits.")
-        }
-        _ => out,
-    };
-    finding.mended.iter().fold(out, mended)
+    }
 }
 
 /// Returns the percentiles of the latency that would fall, by more than a what-if can be off, if a subject took what is

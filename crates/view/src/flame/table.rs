@@ -3,12 +3,12 @@
 use crate::flame::chart::waiting_label;
 use crate::flame::chart::{FlameTree, FlameWords, Frame};
 use crate::flame::tree::{self, Calls};
-use crate::say::tip::{Numbers, TipLine};
+use crate::say::tip::TipLine;
 use crate::table::{
     Attributes, Column, Number, PER_REQUEST, Table, WHEN_PRESENT, Width, endpoint_attributes,
 };
 use pathlight_base::format;
-use pathlight_engine::flame::{ContextNode, CriticalPathReport, Waiting, Weight};
+use pathlight_engine::flame::{ContextNode, CriticalPathReport, Waiting};
 use pathlight_engine::ids::NodeId;
 use pathlight_engine::queries::most_time;
 use pathlight_engine::requests::RangeFacts;
@@ -59,33 +59,32 @@ pub fn title(label: &str, facts: &RangeFacts) -> String {
 pub fn tip(report: &CriticalPathReport, node: NodeId) -> Vec<TipLine> {
     let Some(found) = report.nodes.get(node.index()) else { return Vec::new() };
     let requests = report.facts.requests;
-    let shares = format!(
-        "{} of the latency of these requests in total, {} its self time",
-        format::share_of(found.subtree_us, report.facts.latency_sum_us),
-        format::share_of(found.exclusive_us.sum, report.facts.latency_sum_us)
-    );
-    let of = |weight: &Weight| [weight.mean, weight.p50, weight.p95, weight.p99];
-    let numbers =
-        Numbers::of_durations(&[("self", of(&found.exclusive_us)), ("total", of(&found.inclusive_us))]);
-    let mut words = format!(
-        "in {} of {} requests ({})",
-        format::count(found.requests),
-        format::count(requests),
-        format::share_of(found.requests, requests)
-    );
-    if found.requests < FEW {
-        words.push_str(&format!("; {}", format::sample(found.requests)));
-    }
-    if found.requests < requests {
-        words.push_str("; the mean is over all, the percentiles over these");
-    }
-    let mut lines = vec![TipLine::Text(shares), TipLine::Numbers(numbers), TipLine::Muted(words)];
+    let (own, total) = (&found.exclusive_us, &found.inclusive_us);
+    let mut lines = vec![
+        TipLine::Text(format!(
+            "{} self, {} in total per request; {} of the latency",
+            format::duration(own.mean),
+            format::duration(total.mean),
+            format::share_of(found.subtree_us, report.facts.latency_sum_us)
+        )),
+        TipLine::Muted(format!(
+            "self p50 {}, p95 {}, p99 {} in the {} that have it",
+            format::duration(own.p50),
+            format::duration(own.p95),
+            format::duration(own.p99),
+            if found.requests < requests {
+                format!("{} of {}", format::count(found.requests), format::counted(requests, "request"))
+            } else {
+                format::counted(requests, "request")
+            }
+        )),
+    ];
+    // One more line at most: a tip is read at a glance, the rest is beside the chart once the frame is clicked.
+    let callees = callees_words(report, node);
     if !found.waiting.is_empty() {
         let waiting = waiting_words(&found.waiting, requests);
         lines.push(TipLine::Muted(format!("of its self time, waiting per request: {waiting}")));
-    }
-    let callees = callees_words(report, node);
-    if !callees.is_empty() {
+    } else if !callees.is_empty() {
         lines.push(TipLine::Muted(format!("calls {callees}")));
     }
     lines
@@ -97,14 +96,12 @@ pub fn waiting_tip(frame: &Frame, us: u128, share: f64) -> [TipLine; 2] {
     let what = if frame.may_be_caller { "Network, queue or work of the caller" } else { "Network or queue" };
     [
         TipLine::Strong(format!(
-            "{}: {}, {} of all latency",
+            "{}: {} in all, {} of the latency",
             frame.label,
             format::duration_us(us),
             format::share(share)
         )),
-        TipLine::Muted(format!(
-            "{what}: what the call takes before that service starts and after it ends. It is part of the call's self time."
-        )),
+        TipLine::Muted(format!("{what}: before that service starts, and after it ends.")),
     ]
 }
 
@@ -349,6 +346,7 @@ pub fn table() -> Table<FlameRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pathlight_engine::flame::Weight;
     use pathlight_engine::ids::ReportEndpoint;
 
     fn report(endpoints: &[(&str, &str)], nodes: &[(Option<u32>, u32, u64)]) -> CriticalPathReport {

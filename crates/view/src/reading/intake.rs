@@ -77,9 +77,64 @@ impl Intake {
     }
 }
 
+/// Words that tell a set from one to compare it with: before, after.
+const PAIRS: [[&str; 2]; 12] = [
+    ["before", "after"],
+    ["normal", "fault"],
+    ["normal", "abnormal"],
+    ["baseline", "candidate"],
+    ["base", "head"],
+    ["old", "new"],
+    ["good", "bad"],
+    ["fast", "slow"],
+    ["stable", "canary"],
+    ["control", "treatment"],
+    ["healthy", "faulty"],
+    ["main", "branch"],
+];
+
+/// Returns which of two files that come together is probably what the other is to be compared with, by their names: words
+/// such as *before* and *after*, or dates. `None` where the names say nothing, so that they are one set.
+pub fn pair(names: [&str; 2]) -> Option<[usize; 2]> {
+    let words = names.map(|name| {
+        let name = name.rsplit('/').next().unwrap_or(name).to_lowercase();
+        name.split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect::<Vec<String>>()
+    });
+    let has = |file: usize, word: &str| words[file].iter().any(|own| own == word);
+    for [a, b] in PAIRS {
+        for [first, second] in [[0, 1], [1, 0]] {
+            if has(first, a) && has(second, b) && !has(first, b) && !has(second, a) {
+                return Some([first, second]);
+            }
+        }
+    }
+    // Dates as 2024-05-01 or 20240501, and otherwise the same name.
+    let date = |name: &str| {
+        let digits: String = name.chars().filter(char::is_ascii_digit).collect();
+        let rest: String = name.chars().filter(|c| c.is_alphabetic()).collect();
+        (digits.len() >= 8 && digits.starts_with("20")).then_some((digits, rest))
+    };
+    let ((first, a), (second, b)) = (date(names[0])?, date(names[1])?);
+    (a == b && first != second).then_some(if first < second { [0, 1] } else { [1, 0] })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_files_are_a_pair_by_words_or_dates_in_their_names() {
+        assert_eq!(pair(["fault.json.gz", "normal.json.gz"]), Some([1, 0]));
+        assert_eq!(pair(["x/shop-before.json", "x/shop-after.json"]), Some([0, 1]));
+        assert_eq!(pair(["traces-2024-05-02.json", "traces-2024-05-01.json"]), Some([1, 0]));
+        for names in
+            [["a.json", "b.json"], ["traces-1.json", "traces-2.json"], ["normal.json", "normal-2.json"]]
+        {
+            assert_eq!(pair(names), None, "{names:?}");
+        }
+        // What holds both words tells nothing.
+        assert_eq!(pair(["before-and-after.json", "after.json"]), None);
+    }
 
     #[test]
     fn a_second_set_is_offered_once_and_then_each_side_takes_more() {

@@ -25,6 +25,12 @@ pub fn range_title(range: PercentileRange) -> String {
     if range.is_all() { "All latencies".to_owned() } else { range_words(range) }
 }
 
+/// Returns the same with what percentiles are of, where that is all requests together: a brush of the histogram means that.
+pub fn range_title_of(range: PercentileRange, over_all: bool) -> String {
+    let title = range_title(range);
+    if over_all && !range.is_all() { format!("{title} over all") } else { title }
+}
+
 /// Returns two latencies, or one if they read the same.
 fn latencies((low, high): (u64, u64), between: &str) -> String {
     let (low, high) = (format::duration_us(low), format::duration_us(high));

@@ -82,6 +82,36 @@ impl Sentence {
         self
     }
 
+    /// Returns what stands before the first full stop or semicolon, as a sentence of its own, and what follows.
+    pub fn split(self) -> (Sentence, Sentence) {
+        let (mut first, mut rest) = (Sentence::default(), Sentence::default());
+        let mut is_first = true;
+        for part in self.parts {
+            match part {
+                Part::Text(text) if is_first => match [". ", "; "]
+                    .iter()
+                    .filter_map(|end| text.find(end))
+                    .min()
+                {
+                    Some(at) => {
+                        is_first = false;
+                        first = first.text(&text[..at]).text(".");
+                        let mut letters = text[at + 2..].chars();
+                        let begun: String =
+                            letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
+                        if !begun.is_empty() {
+                            rest = rest.text(&begun);
+                        }
+                    }
+                    None => first = first.text(&text),
+                },
+                part if is_first => first.parts.push(part),
+                part => rest.parts.push(part),
+            }
+        }
+        (first, rest)
+    }
+
     /// Returns whether a search finds it: by its title and its words, or, where tags are searched for, by the endpoints
     /// and services that it names.
     pub fn is_found(&self, title: &str, finder: &Finder) -> bool {
@@ -133,6 +163,19 @@ impl Sentence {
 mod tests {
     use super::*;
     use pathlight_engine::requests::search::{FoundEndpoint, SearchReport, SpanSearch};
+
+    #[test]
+    fn a_sentence_ends_at_its_first_stop() {
+        let all =
+            Sentence::default().number("3 of 4").text(" fail; in ").number("2").text(" first. Then no more.");
+        let (first, rest) = all.split();
+        assert_eq!(
+            (first.to_text(), rest.to_text()),
+            ("3 of 4 fail.".to_owned(), "In 2 first. Then no more.".to_owned())
+        );
+        let (first, rest) = Sentence::default().text("One.").split();
+        assert_eq!((first.to_text().as_str(), rest.parts.len()), ("One.", 0));
+    }
 
     #[test]
     fn a_search_finds_a_sentence_by_its_words_and_by_the_endpoints_it_names() {

@@ -25,7 +25,11 @@ pub fn key(
         first.or_else(|| same.map(|(key, _)| key.clone()))
     };
     let chosen = address.split.key.clone().or_else(proposed);
-    chosen.or_else(|| overview.and_then(|overview| keys(overview, proposals).into_iter().next()))
+    // What is known to have too few samples, or one value, is not worth opening on.
+    let listed = || {
+        overview.filter(|_| proposals.is_none()).and_then(|overview| keys(overview, None).into_iter().next())
+    };
+    chosen.or_else(listed)
 }
 
 /// Returns the tags with at least two values that are few enough to list; once it is known, only those that a span has
@@ -162,7 +166,7 @@ pub fn why_empty(range: PercentileRange, report: &SplitReport) -> String {
 }
 
 /// Words where no tag can be split by.
-pub const NO_TAG: &str = "No tag of these spans has two values or more.";
+pub const NO_TAG: &str = "No tag of these requests has two values with enough samples to be compared. Choose one above to see it all the same.";
 
 /// Returns a value as it is read.
 pub fn value_name(value: &str) -> String {

@@ -4,4 +4,6 @@ pub mod chart;
 pub mod messages;
 mod table;
 
-pub use table::{SpanRow, Title, callee, services, spans_csv, summary, table, tip, title, why_empty};
+pub use table::{
+    SpanRow, Title, callee, longest_span, services, spans_csv, summary, table, tip, title, why_empty,
+};

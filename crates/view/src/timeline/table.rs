@@ -14,6 +14,7 @@ use pathlight_engine::flame::{SpanWaiting, TraceReport};
 use pathlight_engine::queries::most_time;
 use pathlight_engine::verdict::TimedSubject;
 use pathlight_trace::Endpoint;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// The words above the timeline.
@@ -83,6 +84,22 @@ pub fn summary(report: &TraceReport) -> Option<Sentence> {
     let words = words.text(") on the critical path. Most self time there: ").name(name).text(", ");
     let words = words.number(duration_us(us)).text(" in ");
     Some(words.number(counted(spans.len() as u64, "span")).text("."))
+}
+
+/// Returns the span of an endpoint with most self time on the critical path of a trace; `None` if it has none there.
+pub fn longest_span(report: &TraceReport, of: &Endpoint) -> Option<u32> {
+    let is_of_it = |span: &u32| {
+        let endpoint = report.endpoint.get(*span as usize).and_then(|at| report.endpoints.get(*at as usize));
+        endpoint == Some(of)
+    };
+    let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
+    let times = report.segment_start_us.iter().zip(&report.segment_end_us);
+    for (span, (start_us, end_us)) in report.segment_span.iter().zip(times).filter(|(span, _)| is_of_it(span))
+    {
+        *sums.entry(*span).or_default() += end_us.saturating_sub(*start_us);
+    }
+    // The first of equal ones.
+    sums.into_iter().max_by(|(a, a_us), (b, b_us)| a_us.cmp(b_us).then(b.cmp(a))).map(|(span, _)| span)
 }
 
 /// Returns why there is no timeline; empty if one is shown. `is_chosen` is whether it is known which trace to show.

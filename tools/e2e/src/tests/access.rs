@@ -40,7 +40,11 @@ const OPENED: [(&str, &[&str], &str); 28] = [
     ("findings", &["[data-test='add-filter']"], "filter-form"),
     ("findings", &["[data-test='search']"], "search-panel"),
     ("findings", &["[data-test='finding-why'] summary"], "finding-why"),
-    ("findings", &["[data-test='findings'] [data-test='export']"], "export-menu"),
+    (
+        "findings",
+        &["[data-test='findings-tables'] > summary", "[data-test='findings'] [data-test='export']"],
+        "export-menu",
+    ),
     ("requests", &["[data-test='requests'] [data-test='columns']"], "column-start"),
     ("flame", &["[data-test='flame-view'] [data-test='service-legend']"], "service-legend-panel"),
     ("flame", &["[data-test='flame-view'] [data-test='export']"], "export-menu"),

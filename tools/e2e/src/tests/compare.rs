@@ -4,7 +4,7 @@ use e2e::browser::{Page, plain};
 use e2e::failure::{Failure, Outcome, ensure, same};
 use serde_json::Value;
 
-use super::drop::{generated, native, shop};
+use super::drop::{generated, native, open_tables, shop};
 
 const PRODUCT: &str = "service=edge-gateway&operation=GET%20/product/%7Bid%7D";
 const OF_PRODUCT: [&str; 4] = ["--service", "edge-gateway", "--operation", "GET /product/{id}"];
@@ -101,6 +101,7 @@ pub async fn a_second_set_is_compared_and_let_go(page: &Page) -> Outcome {
     // A table that was filled out of sight has all columns there is room for, without a change of the window.
     page.click("[data-test='view-findings']").await?;
     page.ready().await?;
+    open_tables(page).await?;
     let columns = "return [...document.querySelectorAll(\"[data-test='request-types'] th\")] \
                    .filter((e) => !e.hidden).length";
     let shown = page.run(columns).await?;

@@ -66,6 +66,13 @@ pub async fn summary(page: &Page) -> Outcome<[usize; 4]> {
     Ok(shown)
 }
 
+/// Opens the tables below the findings; they stay open until the page is left.
+pub async fn open_tables(page: &Page) -> Outcome {
+    page.visible("[data-test='findings-tables']").await?;
+    page.run("document.querySelector(\"[data-test='findings-tables']\").open = true").await?;
+    page.ready().await
+}
+
 /// Compares what the findings show of all requests with the binary's critical paths.
 pub async fn findings_agree(page: &Page, report: &Value) -> Outcome {
     for name in ["p50", "p95", "p99"] {
@@ -78,6 +85,7 @@ pub async fn findings_agree(page: &Page, report: &Value) -> Outcome {
         *own.entry((text("service"), text("operation"))).or_default() +=
             node["exclusive_us"]["sum"].as_u64().unwrap_or_default();
     }
+    open_tables(page).await?;
     let rows = "[data-test='top-endpoint']";
     let services = page.attributes(rows, "data-service").await?;
     let operations = page.attributes(rows, "data-operation").await?;
@@ -106,6 +114,7 @@ pub async fn request_types_show_counts_and_percentiles_of_their_requests(page: &
     page.open("").await?;
     page.drop_files(std::slice::from_ref(&file)).await?;
     page.ready().await?;
+    open_tables(page).await?;
     let report = native(&["critical-path", "--json", "--per-trace"], &[&file])?;
     let mut types: BTreeMap<(String, String), Vec<u64>> = BTreeMap::new();
     for request in report["requests"].as_array().into_iter().flatten() {
@@ -227,6 +236,7 @@ pub async fn request_types_stay_as_they_are_while_more_is_loaded(page: &Page) ->
     page.open("").await?;
     page.drop_files(&plain).await?;
     page.ready().await?;
+    open_tables(page).await?;
     ensure(said().await?.starts_with("Grouped by root endpoint: "), || "grouped otherwise".to_owned())?;
     page.drop_files_on("[data-test='drop-add']", &routed).await?;
     traces(page, 40).await?;

@@ -4,7 +4,7 @@ use e2e::browser::{Look, Modifiers, Page, plain};
 use e2e::failure::{Outcome, ensure, same};
 use serde_json::Value;
 
-use super::drop::native;
+use super::drop::{native, open_tables};
 use super::views::shop_at;
 
 pub const VIEW: &str = "return document.documentElement.dataset.view";
@@ -25,18 +25,19 @@ pub async fn cards_say_what_the_binary_finds_and_lead_to_it(page: &Page) -> Outc
     )?;
     let first = findings.first().cloned().unwrap_or_default();
     same("kind of a tail", findings.iter().any(|finding| finding["kind"] == "slow_tail"), true)?;
-    // Names are links there and `operation @ service` here; numbers are the same words.
-    let text = page.text("[data-test='finding-text']").await?;
-    for part in first["parts"].as_array().into_iter().flatten() {
-        if let Some(number) = part["number"].as_str() {
-            ensure(text.contains(&plain(number)), || format!("{number:?} is missing in {text:?}"))?;
-        }
-    }
+    // The block has it in short, and in full under *Why*. Names are links there and `operation @ service` here; numbers are
+    // the same words.
     page.click("[data-test='finding-why'] summary").await?;
     page.until("the reasons", "return document.querySelector(\"[data-test='finding-why']\").open", |open| {
         *open == Value::Bool(true)
     })
     .await?;
+    let text = page.text("[data-test='finding-why']").await?;
+    for part in first["parts"].as_array().into_iter().flatten() {
+        if let Some(number) = part["number"].as_str() {
+            ensure(text.contains(&plain(number)), || format!("{number:?} is missing in {text:?}"))?;
+        }
+    }
     for (name, look) in
         [("findings-narrow", Look::NARROW), ("findings-dark", Look::DARK), ("findings", Look::DESKTOP)]
     {
@@ -45,6 +46,7 @@ pub async fn cards_say_what_the_binary_finds_and_lead_to_it(page: &Page) -> Outc
         ensure(wide.as_i64().is_some_and(|over| over <= 0), || format!("{name} is {wide} px too wide"))?;
         page.picture(name).await?;
     }
+    open_row(page, "SlowTail").await?;
     page.click("[data-kind='SlowTail'] [data-test='finding-show']").await?;
     page.until("the comparison", VIEW, |view| view == "compare").await?;
     page.ready().await?;
@@ -53,21 +55,33 @@ pub async fn cards_say_what_the_binary_finds_and_lead_to_it(page: &Page) -> Outc
     page.run("history.back()").await?;
     page.until("the findings", VIEW, |view| view == "findings").await?;
     page.ready().await?;
-    page.click("[data-test='finding-example']").await?;
+    open_row(page, "SlowTail").await?;
+    page.click("[data-kind='SlowTail'] [data-test='finding-example']").await?;
     page.until("the timeline", VIEW, |view| view == "trace").await?;
     Ok(())
+}
+
+/// Opens the row of a kind of finding, unless it is the block at the top or open already.
+pub async fn open_row(page: &Page, kind: &str) -> Outcome {
+    let row = format!("[data-kind='{kind}'] [data-test='finding-row']:not([open]) > summary");
+    page.visible(&format!("[data-kind='{kind}']")).await?;
+    let is_closed = page.run(&format!("return !!document.querySelector(\"{row}\")")).await?;
+    if is_closed == true { page.click(&row).await } else { Ok(()) }
 }
 
 pub async fn views_begin_with_the_first_finding(page: &Page) -> Outcome {
     shop_at(page, "view=findings").await?;
     page.hidden("[data-test='findings-coming']").await?;
-    let kind = page.text("[data-test='finding-kind']").await?;
+    let first = page.text(".finding-headline").await?;
+    let cost = page.text(".finding-amount").await?;
     for view in ["flame", "endpoints", "requests"] {
         page.click(&format!("[data-test='view-{view}']")).await?;
         page.until("the view", VIEW, |shown| shown == view).await?;
         page.visible("[data-test='verdict-strip']").await?;
         let words = page.text("[data-test='verdict-strip']").await?;
-        ensure(words.starts_with(&kind), || format!("{view}: {words:?} does not begin with {kind:?}"))?;
+        ensure(words.starts_with(&format!("{cost} {first}")), || {
+            format!("{view}: {words:?} does not begin with {cost} {first:?}")
+        })?;
     }
     page.click("[data-test='verdict-all']").await?;
     page.until("the findings", VIEW, |view| view == "findings").await?;
@@ -77,10 +91,10 @@ pub async fn views_begin_with_the_first_finding(page: &Page) -> Outcome {
 pub async fn a_search_dims_counts_and_steps_through_cards_too(page: &Page) -> Outcome {
     shop_at(page, "view=findings").await?;
     page.hidden("[data-test='findings-coming']").await?;
-    page.visible("[data-test='finding-text'] .operation").await?;
+    open_tables(page).await?;
     page.visible("[data-test='top-endpoint']").await?;
     // An endpoint of the table that some cards name and some do not.
-    let script = "const texts = [...document.querySelectorAll(\"[data-test='finding-text']\")].map((text) => text.textContent); \
+    let script = "const texts = [...document.querySelectorAll(\"[data-test='finding']\")].map((text) => text.textContent); \
         return [...document.querySelectorAll(\"[data-test='top-endpoint']\")].map((row) => row.dataset.operation) \
         .find((name) => texts.some((text) => text.includes(name)) && !texts.every((text) => text.includes(name)))";
     let name = page.run(script).await?;

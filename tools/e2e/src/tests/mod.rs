@@ -2,6 +2,7 @@
 
 mod access;
 mod anomalies;
+mod answers;
 mod bad_input;
 mod compare;
 mod diagnosis;
@@ -134,6 +135,15 @@ pub const ALL: &[Test] = tests![
     views::a_selected_endpoint_is_shown_in_the_other_views,
     pictures::a_picture_of_two_sets_names_them_the_selection_and_the_date,
     pictures::a_picture_shows_the_whole_chart_whatever_is_in_sight,
+    answers::back_after_a_click_on_a_bar_stays_in_the_page,
+    answers::two_files_that_are_a_pair_are_compared_with_one_click,
+    answers::with_two_sets_every_view_speaks_of_the_second,
+    answers::shares_of_request_types_follow_the_filters,
+    answers::tips_of_a_flame_graph_are_short_and_begin_with_a_name,
+    answers::the_largest_part_of_a_trace_leads_to_its_span,
+    answers::a_split_opens_on_a_tag_that_tells_or_says_that_none_does,
+    answers::the_palette_knows_tags,
+    answers::charts_take_the_height_they_need,
     findings::cards_say_what_the_binary_finds_and_lead_to_it,
     findings::views_begin_with_the_first_finding,
     findings::a_search_dims_counts_and_steps_through_cards_too,
@@ -250,6 +260,7 @@ pub const ALL: &[Test] = tests![
     offline::the_one_file_shows_the_same_numbers_in_firefox,
     offline::every_view_shows_the_same_in_webkit,
     report::a_saved_report_opens_from_disk_with_every_view,
+    report::a_report_of_two_sets_opens_with_both_and_their_names,
     report::the_binary_writes_the_same_report,
     report::what_is_left_out_is_in_no_report_note_or_link,
 ];

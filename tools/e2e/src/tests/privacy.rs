@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tower_http::services::ServeDir;
 
 use super::access::VIEWS;
-use super::drop::{generated, shop, summary};
+use super::drop::{generated, open_tables, shop, summary};
 use super::hosting::addresses;
 use super::jaeger::{Stage, fetch_with_token};
 use super::tables::{catch_files, caught};
@@ -88,6 +88,7 @@ pub async fn with_all_network_refused_everything_but_jaeger_works(page: &Page) -
     }
     page.go("view=findings").await?;
     page.ready().await?;
+    open_tables(page).await?;
     catch_files(page).await?;
     let export =
         ["[data-test='findings'] [data-test='export']", "[data-test='findings'] [data-test='export-json']"];
@@ -157,6 +158,9 @@ pub async fn copies_exports_baselines_and_searches_ask_for_nothing_and_are_store
         page.go(&format!("view={view}&against=set")).await?;
         page.ready().await?;
         page.hidden("[data-test='findings-coming']").await?;
+        if view == "findings" {
+            open_tables(page).await?;
+        }
         taken(page, &steps, "redact-close").await?;
     }
     taken(page, &["more", "share-open", "share-copy"], "share-close").await?;

@@ -11,7 +11,7 @@ use e2e::process::{dist, pathlight, scratch};
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
-use super::drop::{count, findings_agree, native, shop, summary};
+use super::drop::{count, findings_agree, generated, native, open_tables, shop, summary};
 use super::tables::{catch_files, caught};
 
 #[path = "../../../../tests/common/words.rs"]
@@ -179,6 +179,9 @@ pub async fn what_is_left_out_is_in_no_report_note_or_link(page: &Page) -> Outco
     ] {
         page.go(&format!("view={view}")).await?;
         page.ready().await?;
+        if view == "findings" {
+            open_tables(page).await?;
+        }
         let copy = format!("[data-test='{copy}']");
         let whole = caught(page, &[&copy, "[data-test='redact-list']"]).await?;
         ensure(whole.contains(&words.services[3]), || format!("{copy}: {whole:?} names no service"))?;
@@ -218,4 +221,22 @@ pub async fn what_is_left_out_is_in_no_report_note_or_link(page: &Page) -> Outco
         words::Words::found(&all, link.as_str().unwrap_or_default()),
         Vec::<&str>::new(),
     )
+}
+
+pub async fn a_report_of_two_sets_opens_with_both_and_their_names(page: &Page) -> Outcome {
+    page.open("").await?;
+    page.drop_files(&[shop()?]).await?;
+    page.ready().await?;
+    let second = generated("shop-second.json", "--traces 200 --spans 30 --shape mixed --seed 22")?;
+    page.drop_files_on("[data-test='drop-compare']", &[second]).await?;
+    page.visible("[data-test='sides']").await?;
+    page.ready().await?;
+    let report = save(page).await?;
+    page.open(&format!("file://{}", report.canonicalize()?.display())).await?;
+    page.ready().await?;
+    for (side, name, requests) in [("A", "shop", 400.0), ("B", "shop-second", 200.0)] {
+        same(side, page.text(&format!("[data-test='what-{side}']")).await?.as_str(), name)?;
+        same(side, page.number(&format!("[data-test='facts-{side}']"), "data-value").await?, requests)?;
+    }
+    Ok(())
 }

@@ -7,7 +7,7 @@ use e2e::failure::{Outcome, ensure, same};
 use e2e::process::{pathlight, root};
 use serde_json::Value;
 
-use super::drop::{generated, native, shop};
+use super::drop::{generated, native, open_tables, shop};
 
 async fn at(page: &Page, file: &Path, fragment: &str) -> Outcome {
     page.open(fragment).await?;
@@ -47,6 +47,7 @@ pub async fn what_if(page: &Page) -> Outcome {
 pub async fn the_summary_is_copied_as_the_binary_writes_it(page: &Page) -> Outcome {
     let file = shop()?;
     at(page, &file, "range=P95-100").await?;
+    open_tables(page).await?;
     catch_files(page).await?;
     let path = file.to_string_lossy();
     for (button, format) in [("copy-text", "text"), ("copy-markdown", "markdown"), ("copy-csv", "csv")] {

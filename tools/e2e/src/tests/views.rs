@@ -7,7 +7,7 @@ use e2e::browser::{Look, Modifiers, Page};
 use e2e::failure::{Failure, Outcome, ensure, same};
 use serde_json::Value;
 
-use super::drop::{SPANS_AS_TABLE, generated, native, shop};
+use super::drop::{SPANS_AS_TABLE, generated, native, open_tables, shop};
 
 const PRODUCT: &str = "service=edge-gateway&operation=GET%20/product/%7Bid%7D";
 const OF_PRODUCT: [&str; 6] =
@@ -86,6 +86,7 @@ pub async fn services_take_the_place_of_endpoints(page: &Page) -> Outcome {
     })?;
     page.go("view=findings&places=service").await?;
     page.ready().await?;
+    open_tables(page).await?;
     let top = page.attributes("[data-test='top-endpoint']", "data-service").await?;
     let summary = native(&["summary", "--json", "--by-service"], &[&file])?;
     let rows = summary["rows"].as_array().into_iter().flatten();

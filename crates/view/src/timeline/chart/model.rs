@@ -28,6 +28,8 @@ pub struct Timeline {
     subtree_segments: Vec<(u32, u32)>,
     closed: Vec<bool>,
     path_only: bool,
+    /// Time on the critical path of each span and all below it.
+    subtree_us: Vec<u64>,
     /// Signs by span, ascending.
     signs: Vec<(u32, Sign)>,
     rows: Vec<SpansRow>,
@@ -43,6 +45,9 @@ pub struct Timeline {
     /// Messages between the spans, by receiver.
     messages: Vec<SpanMessage>,
 }
+
+/// Of the critical path spans with less than one part of so many are small.
+const SMALL: u64 = 100;
 
 /// Sign of a span: a letter at its label and words at its bar, so that no mark is one of colour alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -145,7 +150,14 @@ impl Timeline {
             (first != NONE).then(|| (at(&report.segment_start_us, first), at(&report.segment_end_us, last)))
         };
         let groups = Groups::new(&report, &own_us, parent, stretch);
+        let mut subtree_us = own_us.clone();
+        for span in (0..n).rev() {
+            if let Some(parent) = parent(span) {
+                subtree_us[parent as usize] += subtree_us[span];
+            }
+        }
         let mut timeline = Timeline {
+            subtree_us,
             own_us,
             groups,
             grouped: false,
@@ -326,8 +338,23 @@ impl Timeline {
             self.groups.set_open(i, true);
             above = self.parent(i);
         }
-        self.path_only &= self.bit(span, TraceReport::ON_PATH);
+        self.path_only &= self.is_on_short_path(span);
         self.list_rows();
+    }
+
+    /// Returns whether a span and all below it hold enough of the critical path to be shown with it.
+    fn is_on_short_path(&self, span: u32) -> bool {
+        let whole_us = self.subtree_us.first().copied().unwrap_or(0);
+        let us = self.subtree_us.get(span as usize).copied().unwrap_or(0);
+        self.bit(span, TraceReport::ON_PATH) && us.saturating_mul(SMALL) >= whole_us
+    }
+
+    /// Returns how many spans of the critical path are left out where only that has rows, since each, with all below it,
+    /// holds less than a hundredth of it.
+    pub fn small_spans(&self) -> usize {
+        (0..self.len() as u32)
+            .filter(|&span| self.bit(span, TraceReport::ON_PATH) && !self.is_on_short_path(span))
+            .count()
     }
 
     /// Returns whether only the critical path has rows.
@@ -454,7 +481,7 @@ impl Timeline {
         while span < end {
             let below = self.end[span as usize].min(end);
             // What is below a span off the path is off it too.
-            if !self.path_only || self.bit(span, TraceReport::ON_PATH) {
+            if !self.path_only || self.is_on_short_path(span) {
                 match self.groups.of(span).filter(|_| may_group) {
                     Some(group) if group.members.first() == Some(&span) => {
                         out.push((SpansRow { span, depth, is_group: true }, below));
@@ -558,6 +585,17 @@ pub(crate) mod tests {
         timeline.reveal(3);
         assert_eq!(spans(&timeline), [0, 1, 2, 3, 4]);
         assert!(!timeline.path_only());
+    }
+
+    #[test]
+    fn small_parts_of_the_path_are_left_out_of_it() {
+        let mut timeline = small();
+        timeline.subtree_us = vec![1000, 990, 9, 0, 0];
+        assert_eq!(timeline.small_spans(), 1);
+        timeline.set_path_only(true);
+        assert_eq!(spans(&timeline), [0, 1]);
+        timeline.reveal(2);
+        assert!(!timeline.path_only(), "what is looked for is brought to light");
     }
 
     #[test]

@@ -1,0 +1,195 @@
+//! What a page must not do to somebody who has a question: contradict itself, lose what is loaded, show nothing.
+
+use std::path::PathBuf;
+
+use e2e::browser::{Modifiers, Page};
+use e2e::failure::{Outcome, ensure, same};
+use serde_json::Value;
+
+use super::access::VIEWS;
+use super::drop::{generated, shop};
+use super::findings::VIEW;
+use super::views::shop_at;
+
+const RATES: &str = "--traces 300 --spans 30 --seed";
+
+/// Makes traces of before and after a service got slower.
+fn before_and_after() -> Outcome<[PathBuf; 2]> {
+    let change = format!("{RATES} 6 --speed pricing:Pricing/GetPrices=+200%");
+    Ok([generated("shop-before.json", &format!("{RATES} 5"))?, generated("shop-after.json", &change)?])
+}
+
+pub async fn back_after_a_click_on_a_bar_stays_in_the_page(page: &Page) -> Outcome {
+    shop_at(page, "view=findings").await?;
+    page.click("[data-test='share-service']").await?;
+    let hash = "return location.hash";
+    page.until("the search", hash, |hash| hash.as_str().is_some_and(|hash| hash.contains("search="))).await?;
+    page.run("history.back()").await?;
+    page.until("no search", hash, |hash| hash.as_str().is_some_and(|hash| !hash.contains("search="))).await?;
+    page.ready().await?;
+    same("traces", page.number("[data-test='traces']", "data-value").await?, 400.0)
+}
+
+pub async fn two_files_that_are_a_pair_are_compared_with_one_click(page: &Page) -> Outcome {
+    let pair = before_and_after()?;
+    page.open("").await?;
+    page.drop_files(&pair).await?;
+    page.visible("[data-test='ask-together']").await?;
+    page.click("[data-test='ask-pair']").await?;
+    page.visible("[data-test='sides']").await?;
+    page.ready().await?;
+    for (side, name) in [("A", "shop-before"), ("B", "shop-after")] {
+        same(side, page.text(&format!("[data-test='what-{side}']")).await?.as_str(), name)?;
+    }
+    page.visible("[data-kind='Changed']").await?;
+    // As one set, they are one.
+    page.open("").await?;
+    page.drop_files(&pair).await?;
+    page.click("[data-test='ask-together']").await?;
+    page.ready().await?;
+    page.hidden("[data-test='sides']").await?;
+    same("traces of both", page.number("[data-test='traces']", "data-value").await?, 600.0)?;
+    // Names that say nothing are not asked about.
+    page.open("").await?;
+    page.drop_files(&[
+        generated("one.json", "--traces 20 --seed 1")?,
+        generated("two.json", "--traces 20 --seed 2")?,
+    ])
+    .await?;
+    page.ready().await?;
+    same("traces", page.number("[data-test='traces']", "data-value").await?, 40.0)
+}
+
+pub async fn with_two_sets_every_view_speaks_of_the_second(page: &Page) -> Outcome {
+    let [before, after] = before_and_after()?;
+    page.open("").await?;
+    page.drop_files(&[shop()?]).await?;
+    page.ready().await?;
+    page.drop_files_on("[data-test='drop-replace']", &[before]).await?;
+    page.ready().await?;
+    page.drop_files_on("[data-test='drop-compare']", &[after]).await?;
+    page.visible("[data-test='sides']").await?;
+    page.ready().await?;
+    let facts = "return ['p50', 'p95', 'p99'].map((p) => document.querySelector(`[data-test=range-${p}]`).dataset.value) \
+                 .concat(document.querySelector('[data-test=side-B]').ariaPressed)";
+    let mut first = None;
+    // Anomalies judge B by A in any case; a trend is of summaries.
+    for view in VIEWS.iter().filter(|view| !["trend"].contains(view)) {
+        page.click(&format!("[data-test='view-{view}']")).await?;
+        page.ready().await?;
+        let now = page.run(facts).await?;
+        let expected = first.get_or_insert_with(|| now.clone());
+        same(view, now, expected.clone())?;
+        let is_of_many = !["findings", "compare", "trace"].contains(view);
+        if is_of_many {
+            page.visible("[data-test='verdict-strip']").await?;
+            let words = page.text("[data-test='verdict-strip']").await?;
+            ensure(words.contains("B is") && words.contains("pricing"), || format!("{view}: {words}"))?;
+        }
+    }
+    same("side B", first.map(|facts| facts[3].clone()), Some(Value::from("true")))
+}
+
+pub async fn shares_of_request_types_follow_the_filters(page: &Page) -> Outcome {
+    shop_at(page, "view=findings").await?;
+    let bars = "return [...document.querySelectorAll(\"[data-test='share-type'] .number\")].map((e) => e.textContent)";
+    let all = page.run(bars).await?;
+    ensure(all.as_array().is_some_and(|all| all.len() > 1), || format!("{all}"))?;
+    page.click("[data-test='share-type']").await?;
+    page.ready().await?;
+    let one = page.run(bars).await?;
+    same("bars of one type", one.as_array().map(Vec::len), Some(1))
+}
+
+pub async fn tips_of_a_flame_graph_are_short_and_begin_with_a_name(page: &Page) -> Outcome {
+    shop_at(page, "view=flame").await?;
+    let [left, top, width, height] = page.place("canvas[data-test='flame']").await?;
+    let tip = "const tip = document.querySelector('.tip:not([hidden])'); return tip && \
+               [tip.firstElementChild.textContent, tip.childElementCount, tip.getBoundingClientRect().height]";
+    let (mut seen, mut waiting) = (0, 0);
+    let mut y = top + 9.0;
+    while y < top + height {
+        for at in 1..40 {
+            page.move_to(left + width * f64::from(at) / 40.0, y).await?;
+            let tip = page.run(tip).await?;
+            let (Some(name), Some(lines), Some(high)) = (tip[0].as_str(), tip[1].as_u64(), tip[2].as_f64())
+            else {
+                continue;
+            };
+            seen += 1;
+            let text = page.text(".tip:not([hidden])").await?;
+            waiting += u32::from(text.contains("waiting for "));
+            ensure(!name.trim().is_empty() && lines <= 4 && high < 160.0, || {
+                format!("{lines} lines, {high} px: {text}")
+            })?;
+        }
+        y += 18.0;
+    }
+    ensure(seen > 20 && waiting > 0, || format!("{seen} tips, {waiting} of waiting"))
+}
+
+pub async fn the_largest_part_of_a_trace_leads_to_its_span(page: &Page) -> Outcome {
+    page.open("").await?;
+    page.click("[data-test='demo']").await?;
+    page.ready().await?;
+    page.click("[data-test='view-trace']").await?;
+    page.ready().await?;
+    page.click("[data-test='trace-summary'] .link").await?;
+    let hash = "return location.hash";
+    page.until("a span", hash, |hash| hash.as_str().is_some_and(|hash| hash.contains("span="))).await?;
+    // The path alone leaves out what hardly counts.
+    let all = page.number("[data-test='timeline']", "data-spans").await?;
+    page.click("[data-test='path-only']").await?;
+    page.ready().await?;
+    let few = page.number("[data-test='timeline']", "data-rows").await?;
+    ensure(few > 1.0 && few < all / 2.0, || format!("{few} of {all} spans are shown"))
+}
+
+pub async fn a_split_opens_on_a_tag_that_tells_or_says_that_none_does(page: &Page) -> Outcome {
+    // One value of every tag, but for what differs by request.
+    page.open("view=split").await?;
+    page.drop_files(&[generated("few.json", "--traces 8 --spans 6 --seed 3")?]).await?;
+    page.ready().await?;
+    let text = page.text("[data-test='split-empty']").await?;
+    ensure(text.starts_with("No tag"), || format!("the view says {text:?}"))?;
+    shop_at(page, "view=split").await?;
+    let values = page.number("[data-test='violins']", "data-values").await?;
+    ensure(values > 1.0, || format!("{values} values are compared"))
+}
+
+pub async fn the_palette_knows_tags(page: &Page) -> Outcome {
+    shop_at(page, "").await?;
+    page.key("k", Modifiers::Control).await?;
+    page.fill("[data-test='palette-field']", "region").await?;
+    let kinds = page.attributes("[data-test='palette-entry']", "data-kind").await?;
+    ensure(kinds.iter().any(|kind| kind == "Tag"), || format!("found: {kinds:?}"))?;
+    let at = kinds.iter().position(|kind| kind == "Tag").unwrap_or_default();
+    for _ in 0..at {
+        page.key("ArrowDown", Modifiers::None).await?;
+    }
+    page.key("Enter", Modifiers::None).await?;
+    page.until("the split", VIEW, |view| view == "split").await?;
+    let hash = page.run("return location.hash").await?;
+    ensure(hash.as_str().is_some_and(|hash| hash.contains("split=region")), || format!("{hash}"))
+}
+
+pub async fn charts_take_the_height_they_need(page: &Page) -> Outcome {
+    shop_at(page, "view=flame").await?;
+    let room = "const [chart, view] = ['.view-chart:not([hidden])', '.view'].map((part) => \
+                document.querySelector(part).getBoundingClientRect().height); return [chart, view]";
+    let sizes = page.run(room).await?;
+    let (chart, view) = (sizes[0].as_f64().unwrap_or_default(), sizes[1].as_f64().unwrap_or_default());
+    ensure(chart > 100.0 && chart < 0.5 * view, || format!("the chart is {chart} of {view} px high"))?;
+    // Whoever moves the line keeps it.
+    page.run("document.querySelector(\"[data-test='split']\").focus()").await?;
+    page.key("ArrowDown", Modifiers::None).await?;
+    page.ready().await?;
+    let moved = page.run(room).await?[0].as_f64().unwrap_or_default();
+    ensure(moved > chart + 10.0, || format!("the chart is {moved} px high after the line was moved"))?;
+    page.click("[data-test='view-endpoints']").await?;
+    page.ready().await?;
+    page.click("[data-test='view-flame']").await?;
+    page.ready().await?;
+    let again = page.run(room).await?[0].as_f64().unwrap_or_default();
+    ensure((again - moved).abs() < 2.0, || format!("{again} px, not {moved}"))
+}
