@@ -28,7 +28,8 @@ pub struct VerdictStrip {
 pub fn is_wanted(page: Page) -> bool {
     let address = page.address();
     let is_of_many = match address.view {
-        View::Findings | View::Trace | View::Trend | View::Compare => false,
+        View::Findings | View::Trace | View::Trend => false,
+        View::Compare => address.compares_sets(),
         View::Flame
         | View::Heatmap
         | View::Endpoints
@@ -40,7 +41,7 @@ pub fn is_wanted(page: Page) -> bool {
         | View::Requests => true,
     };
     // Findings of two sets are about B.
-    let is_about_these = page.of_findings().0.group == address.group();
+    let is_about_these = address.view == View::Compare || page.of_findings().0.group == address.group();
     is_of_many && is_about_these && !page.is_summary() && page.lacks(address.view).is_none()
 }
 

@@ -6,6 +6,7 @@ pub mod services;
 use crate::dom::{El, Listeners, div, el, span};
 use crate::page::{Focus, Page};
 use crate::views::compare::services::ChangedServices;
+use crate::views::findings;
 use crate::views::flame::chart::{self, FlameChart, FrameWords};
 use crate::views::view::{PageView, SearchResult};
 use crate::widgets::chart_canvas::ChartCanvas;
@@ -40,6 +41,8 @@ pub struct CompareView {
     measures: Segments,
     widths: Segments,
     least: El,
+    /// Copies what is found of two sets.
+    note: El,
     legend: Legend,
     changes: CompanionTable<ChangeRow>,
     verdict: El,
@@ -113,11 +116,12 @@ impl CompareView {
         });
         let exports = export::menu(page, keep, "compare", Some(colours), formats(chart, changes));
         let places = Places::new(page, keep);
+        let note = findings::note(page, keep, "copy-compare");
         let tools = div("tools")
             .children([bases.element(), places.element(), measures.element(), widths.element()])
             .child(&least_label)
             .child(&div("grow"))
-            .children([&zooms.zoom, &zooms.all])
+            .children([&zooms.zoom, &zooms.all, &note])
             .child(&exports);
         let legend = Legend::new();
         let show = |chosen: Tab| {
@@ -150,6 +154,7 @@ impl CompareView {
             measures,
             widths,
             least,
+            note,
             legend,
             changes,
             verdict,
@@ -267,6 +272,7 @@ impl PageView for CompareView {
         self.measures.press(usize::from(choices.measure == MeasuredTime::Exclusive));
         self.widths.press(usize::from(choices.width == DiffWidth::B));
         controls::choose(&self.least, &choices.least_ppm.to_string());
+        self.note.show(page.compares_sets());
         let tab = self.tab.get();
         self.tabs.press(tab as usize);
         let report = self.source.as_ref().map(|source| &source.report.culprit);

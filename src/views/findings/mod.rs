@@ -105,7 +105,8 @@ impl FindingsView {
             page.change(|address| address.group_by(GroupBy::parse(&value).unwrap_or_default()));
         });
         let why = el("p").class("muted small").test("group-by-why");
-        let (list, times, tags) = (FindingList::new(note(page, keep)), TimeColumns::new(), TagRows::new());
+        let (list, times, tags) =
+            (FindingList::new(note(page, keep, "copy-findings")), TimeColumns::new(), TagRows::new());
         let coming = el("p").class("muted small").test("findings-coming").attr("role", "status");
         let (by_service, by_type) = (div("share-list"), div("share-list"));
         let half = |title: &str, list: &El| {
@@ -269,11 +270,11 @@ fn loaded(page: Page, without_files: bool) -> String {
     findings::loaded(&overview, &files)
 }
 
-/// Returns the button that copies the findings as an incident note.
-fn note(page: Page, keep: &Listeners) -> El {
+/// Returns the button that copies the findings as an incident note; tests know it by this name.
+pub fn note(page: Page, keep: &Listeners, test: &str) -> El {
     let copy = button("Copy as Markdown\u{2026}")
         .attr("title", "Copy the findings with their numbers, as a note for an incident or a ticket")
-        .test("copy-findings");
+        .test(test);
     copy.on_click(keep, move || {
         let act = move |redaction: ExportRedaction, pressed: &El| {
             if let Some((report, _)) = page.queries().all_findings() {

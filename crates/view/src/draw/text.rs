@@ -101,6 +101,27 @@ pub fn elide_middle(text: &str, room_px: f64, measure: &mut dyn MeasureText) -> 
     head.map(|head| head + tail).or_else(|| elide(text, room_px, measure))
 }
 
+/// Returns the text if it fits into `room_px`, else its end behind an ellipsis; `None` where not even two characters fit: for
+/// names of which only the end tells them apart.
+pub fn elide_start(text: &str, room_px: f64, measure: &mut dyn MeasureText) -> Option<String> {
+    if measure.text_px(text) <= room_px {
+        return elide(text, room_px, measure);
+    }
+    let mut width = measure.char_px('…');
+    let (mut from, mut kept) = (text.len(), 0);
+    for (start, c) in text.char_indices().rev() {
+        let advance = measure.char_px(c);
+        width += advance;
+        if width > room_px {
+            break;
+        }
+        if advance > 0.0 {
+            (from, kept) = (start, kept + 1);
+        }
+    }
+    (kept >= 2).then(|| format!("…{}", text[from..].trim_start()))
+}
+
 /// Returns the name of an endpoint, `operation @ service`, if it fits into `room_px`; else without the service, and
 /// then as [`elide_middle`].
 pub fn elide_name(name: &str, room_px: f64, measure: &mut dyn MeasureText) -> Option<String> {
@@ -142,6 +163,13 @@ mod tests {
         assert_eq!(elide("checkout", 29.0, &mut Ten), None);
         assert_eq!(elide("ab", 20.0, &mut Ten).as_deref(), Some("ab"));
         assert_eq!(elide("", 20.0, &mut Ten), None);
+    }
+
+    #[test]
+    fn the_end_is_kept_where_it_tells_names_apart() {
+        assert_eq!(elide_start("get @ cart", 100.0, &mut Ten).as_deref(), Some("get @ cart"));
+        assert_eq!(elide_start("GetProduct @ cart", 100.0, &mut Ten).as_deref(), Some("…ct @ cart"));
+        assert_eq!(elide_start("GetProduct @ cart", 25.0, &mut Ten), None);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use e2e::failure::{Failure, Outcome, ensure, same};
 use serde_json::Value;
 
 use super::drop::{generated, native, open_tables, shop};
+use super::tables::{catch_files, caught};
 
 const PRODUCT: &str = "service=edge-gateway&operation=GET%20/product/%7Bid%7D";
 const OF_PRODUCT: [&str; 4] = ["--service", "edge-gateway", "--operation", "GET /product/{id}"];
@@ -119,6 +120,10 @@ pub async fn a_second_set_is_compared_and_let_go(page: &Page) -> Outcome {
     let report = native(&["compare", "--json", "--exclusive", "-a", &a, "-b", &b], &[])?;
     changes_agree(page, &report).await?;
     page.picture("compare-sets").await?;
+    catch_files(page).await?;
+    let note = caught(page, &["[data-test='copy-compare']", "[data-test='redact-note']"]).await?;
+    ensure(note.contains("## Findings") && note.contains("What changed"), || format!("copied: {note}"))?;
+    page.click("[data-test='redact-close']").await?;
     // Views that do not compare speak of the side they are told to: an address that names none speaks of A.
     page.click("[data-test='view-flame']").await?;
     page.ready().await?;

@@ -1,7 +1,7 @@
 //! The part of a heat map in its window: rows, runs of equal colour, and the latency above them, in device pixels.
 
 use super::{HeatModel, heat_of_share};
-use crate::draw::text::elide_operation;
+use crate::draw::text::{elide_operation, elide_start};
 use crate::draw::{MeasureText, Metrics, Window};
 use pathlight_engine::ids::ReportEndpoint;
 use std::ops::Range;
@@ -156,7 +156,9 @@ pub fn layout(
             break;
         }
         let number = out.rows.len() as u32;
-        let label = if gutter > 4 * pad { elide_operation(model.label(row), room, measure) } else { None };
+        // Of endpoints that differ by their service alone, the operation says nothing.
+        let elided = if model.is_ambiguous(row) { elide_start } else { elide_operation };
+        let label = if gutter > 4 * pad { elided(model.label(row), room, measure) } else { None };
         let selected = view.selected == Some(row);
         out.rows.push(HeatRow { row, y, label: label.unwrap_or_default(), selected });
         for (at, ppm) in model.shares(row, bins.iter().map(|bin| bin.columns.clone())) {

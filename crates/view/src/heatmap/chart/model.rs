@@ -4,11 +4,14 @@ use pathlight_base::format;
 use pathlight_engine::heatmap::HeatmapReport;
 use pathlight_engine::ids::ReportEndpoint;
 use pathlight_trace::Endpoint;
+use std::collections::BTreeMap;
 
 /// Cells by row. Columns are counted from 0; shares are kept as millionths times requests.
 #[derive(Clone, Debug, Default)]
 pub struct HeatModel {
     labels: Vec<String>,
+    /// Rows of which another has the same operation, in another service.
+    is_ambiguous: Vec<bool>,
     /// Start of the cells of each row, and the end.
     starts: Vec<usize>,
     /// Column of each cell, growing within a row.
@@ -51,10 +54,17 @@ impl HeatModel {
             before.push(before[before.len() - 1] + u64::from(requests));
             latency_before.push(latency_before[latency_before.len() - 1] + latency_us);
         }
+        let mut of_operation: BTreeMap<&str, u32> = BTreeMap::new();
+        for endpoint in &report.rows.endpoints {
+            *of_operation.entry(&endpoint.operation).or_default() += 1;
+        }
         let means = report.column_latency_us.iter().zip(&report.column_requests);
         HeatModel {
             labels: (report.rows.endpoints.iter())
                 .map(|Endpoint { service, operation }| format::endpoint(service, operation))
+                .collect(),
+            is_ambiguous: (report.rows.endpoints.iter())
+                .map(|endpoint| of_operation[endpoint.operation.as_str()] > 1)
                 .collect(),
             starts,
             column,
@@ -78,6 +88,11 @@ impl HeatModel {
     /// Returns what a row is called.
     pub fn label(&self, row: ReportEndpoint) -> &str {
         self.labels.get(row.index()).map_or("", String::as_str)
+    }
+
+    /// Returns whether another row has the same operation, so that only the service tells them apart.
+    pub fn is_ambiguous(&self, row: ReportEndpoint) -> bool {
+        self.is_ambiguous.get(row.index()) == Some(&true)
     }
 
     /// Returns the requests in the columns before one.
