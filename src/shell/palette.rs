@@ -279,7 +279,10 @@ fn button_name(button: &HtmlElement) -> Option<String> {
     let words = |of: &HtmlElement| of.inner_text().lines().next().unwrap_or_default().trim().to_owned();
     // A button with a picture alone has another name, and its key behind it.
     let label = || Some(button.get_attribute("aria-label")?.split(" (").next()?.to_owned());
-    let name = Some(words(button)).filter(|words| !words.is_empty()).or_else(label)?;
+    // An entry out of sight has no lines: what stands beside its name would run into it.
+    let first = menu.as_ref().and_then(|_| button.first_element_child()?.text_content());
+    let first = first.filter(|words| !words.is_empty());
+    let name = first.or_else(|| Some(words(button)).filter(|words| !words.is_empty())).or_else(label)?;
     let group = || around("[role=group]")?.get_attribute("aria-label");
     let opener = menu.map(|opener| match words(&opener) {
         words if words.is_empty() => opener.get_attribute("aria-label").unwrap_or_default(),

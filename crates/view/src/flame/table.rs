@@ -403,11 +403,11 @@ mod tests {
         };
         let (name, words) = said(1);
         assert!(
-            name.starts_with("waiting for b:") && words.starts_with("Network or queue: what"),
+            name.starts_with("waiting for b:") && words.starts_with("Network or queue: before"),
             "{name} {words}"
         );
         let (name, words) = said(2);
         assert!(name.starts_with("waiting for c, or work of the caller:"), "{name}");
-        assert!(words.starts_with("Network, queue or work of the caller: what"), "{words}");
+        assert!(words.starts_with("Network, queue or work of the caller: before"), "{words}");
     }
 }

@@ -690,7 +690,7 @@ pub(crate) mod tests {
         assert_eq!(spans(&timeline), (0..22).collect::<Vec<u32>>());
         timeline.set_grouped(true);
         timeline.set_path_only(true);
-        assert_eq!(timeline.rows().len(), 22, "the path is shown span by span");
+        assert_eq!(timeline.rows().len() + timeline.small_spans(), 22, "the path is shown span by span");
     }
 
     #[test]
