@@ -428,8 +428,7 @@ pub fn abnormal(data: &mut Data, args: &About) -> Asked {
     let report =
         Rc::new(data.ask(queries::Anomalies { train, test, settings: AnomalySettings::default() })?);
     let is_listed = |line: &AnomalyLine| report.is_abnormal(line.row()) || !report.has_verdicts;
-    let lines: Vec<AnomalyLine> =
-        AnomalyLine::of(&report, None).into_iter().filter(is_listed).collect();
+    let lines: Vec<AnomalyLine> = AnomalyLine::of(&report, None).into_iter().filter(is_listed).collect();
     let record = |at: usize| {
         let row = lines[at].row();
         let reasons = anomalies::reasons(&report, row);
