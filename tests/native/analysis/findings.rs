@@ -659,7 +659,7 @@ fn calls_that_only_wait_are_not_worth_making_faster() {
         let waiting = report.findings.iter().any(|finding| finding.kind() == FindingKind::Waiting);
         (places.collect::<Vec<_>>(), waiting)
     };
-    assert_eq!(worth(4_000).1, true);
+    assert!(worth(4_000).1);
     let of_call = FindingPlace::Endpoint(Endpoint::new("shop", "ask"));
     assert!(!worth(4_000).0.contains(&of_call), "{:?}", worth(4_000));
     // What works itself is.
