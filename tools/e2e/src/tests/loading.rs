@@ -4,6 +4,7 @@
 
 use std::cell::Cell;
 use std::io::Write as _;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use e2e::browser::Page;
@@ -17,13 +18,14 @@ use super::soak::{REPORTS, all_say_the_same};
 /// Spans of a trace of [`long`].
 const SPANS: u32 = 5;
 
-/// Writes a file that takes a while to read: this many traces of five spans, 2 KB each.
-fn long(name: &str, traces: u32) -> Outcome<PathBuf> {
+/// Writes a file that takes a while to read: a trace of five spans, 2 KB each, for each of these ids.
+fn long(name: &str, ids: RangeInclusive<u32>) -> Outcome<PathBuf> {
     let file = scratch()?.join(name);
     let mut out = std::io::BufWriter::new(std::fs::File::create(&file)?);
     write!(out, "{{\"data\":[")?;
-    for trace in 1..=traces {
-        let comma = if trace > 1 { "," } else { "" };
+    let first = *ids.start();
+    for trace in ids {
+        let comma = if trace > first { "," } else { "" };
         write!(out, "{comma}{{\"traceID\":\"{trace:016x}\",\"spans\":[")?;
         for span in 1..=SPANS {
             let comma = if span > 1 { "," } else { "" };
@@ -75,13 +77,13 @@ pub async fn a_file_in_chunks_shows_what_one_reader_shows(page: &Page) -> Outcom
 /// Drops a long file and waits until some of it is read.
 pub async fn begin(page: &Page, traces: u32) -> Outcome {
     page.open("").await?;
-    page.drop_files(&[long("long.json", traces)?]).await?;
+    page.drop_files(&[long("long.json", 1..=traces)?]).await?;
     begun(page).await
 }
 
 /// Drops a long file besides what is loaded and waits until some of it is read.
 pub async fn begin_besides(page: &Page, traces: u32) -> Outcome {
-    page.drop_files_on("[data-test='drop-add']", &[long("long.json", traces)?]).await?;
+    page.drop_files_on("[data-test='drop-add']", &[long("long.json", 1..=traces)?]).await?;
     begun(page).await
 }
 
@@ -111,6 +113,30 @@ pub async fn a_load_that_is_cancelled_leaves_nothing(page: &Page) -> Outcome {
     same("traces", summary(page).await?[0], 20)
 }
 
+pub async fn a_second_large_drop_during_a_load_is_read_too(page: &Page) -> Outcome {
+    let (traces, more) = (100_000, 60_000);
+    let second = [long("second.json", traces + 1..=traces + more)?];
+    begin(page, traces).await?;
+    page.drop_files_on("[data-test='drop-add']", &second).await?;
+    page.state("loading").await?;
+    page.ready().await?;
+    let [read, spans, ..] = summary(page).await?;
+    same("traces", read, (traces + more) as usize)?;
+    same("spans", spans, read * SPANS as usize)?;
+    // As side B too, while more of A is read.
+    page.click("[data-test='clear']").await?;
+    page.state("empty").await?;
+    begin(page, traces).await?;
+    page.drop_files_on("[data-test='drop-compare']", &second).await?;
+    page.visible("[data-test='sides']").await?;
+    page.ready().await?;
+    for (side, requests) in [("A", traces), ("B", more)] {
+        let facts = format!("[data-test='facts-{side}']");
+        same("requests", page.number(&facts, "data-value").await?, f64::from(requests))?;
+    }
+    page.hidden("[data-test='message']").await
+}
+
 pub async fn text_is_pasted(page: &Page) -> Outcome {
     let file = generated("pasted.json", "--traces 6 --spans 10 --seed 5")?;
     let text = std::fs::read_to_string(&file)?;
@@ -127,7 +153,7 @@ pub async fn text_is_pasted(page: &Page) -> Outcome {
 
 pub async fn what_does_not_fit_is_said_before_and_a_sample_is_offered(page: &Page) -> Outcome {
     let traces = 60_000;
-    let file = long("too-large.json", traces)?;
+    let file = long("too-large.json", 1..=traces)?;
     page.open("limit-memory=6000000").await?;
     page.drop_files(std::slice::from_ref(&file)).await?;
     page.visible("[data-test='memory-forecast']").await?;

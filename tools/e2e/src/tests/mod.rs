@@ -30,6 +30,7 @@ mod soak;
 mod start;
 mod summaries;
 mod tables;
+mod tabs;
 mod tasks;
 mod views;
 mod walk;
@@ -67,6 +68,7 @@ pub const IN_FIREFOX: &[Test] = tests![
     jaeger_ui::the_menu_opens_what_is_shown,
     jaeger_ui::an_expired_session_and_a_refused_frame_are_said_with_a_way_out,
     jaeger_ui::two_frames_side_by_side_follow_each_other,
+    tabs::back_from_another_page_everything_is_there_or_offered_again,
 ];
 
 /// Those that take long: `cargo xtask soak` runs them.
@@ -122,6 +124,9 @@ pub const ALL: &[Test] = tests![
     faults::a_frozen_tab_goes_on_when_it_is_looked_at_again,
     faults::lost_canvases_are_painted_again_and_without_any_the_tables_stay,
     faults::memory_that_ends_in_every_worker_is_said_and_what_fits_is_shown,
+    tabs::back_from_another_page_everything_is_there_or_offered_again,
+    tabs::two_tabs_with_the_same_data_leave_each_other_alone,
+    loading::a_second_large_drop_during_a_load_is_read_too,
     faults::a_refused_clipboard_and_service_worker_are_said,
     hostile::markup_and_marks_in_names_are_text_in_every_view,
     hostile::names_of_a_megabyte_do_not_hold_up_the_page,
