@@ -213,7 +213,7 @@ impl ImpactPart {
         let mut few = Vec::new();
         // Requests of a worker without weights have 1.
         let units = parts.iter().map(|part| part.units).max().unwrap_or(1).max(1);
-        let facts = if units > 1 { facts.by_weight() } else { facts };
+        let by_weight = units > 1;
         let units = u128::from(units);
         for part in parts {
             let more = units / u128::from(part.units.max(1));
@@ -234,6 +234,11 @@ impl ImpactPart {
         for sums in pairs.values_mut() {
             (sums.exclusive_us, sums.interior_us) = (whole(sums.exclusive_us), whole(sums.interior_us));
         }
+        let facts = match by_weight {
+            // Parts are rounded, so that their sum is the whole.
+            true => facts.by_weight_with_sum(pairs.values().map(|sums| sums.exclusive_us).sum()),
+            false => facts,
+        };
         let mut report = ImpactReport { range: Some(range), facts, ..ImpactReport::default() };
         report.roots = roots
             .into_iter()

@@ -241,7 +241,11 @@ impl Aggregate {
         };
         let exclusive = weights(std::mem::take(&mut self.exclusive), &|columns| &columns.exclusive);
         let inclusive = weights(std::mem::take(&mut self.inclusive), &|columns| &columns.inclusive);
-        let facts = if by_weight.is_some() { facts.by_weight() } else { facts };
+        let facts = match by_weight.is_some() {
+            // Parts are rounded, so that their sum is the whole.
+            true => facts.by_weight_with_sum(exclusive.iter().map(|weight| weight.sum).sum()),
+            false => facts,
+        };
         let unit = if by_weight.is_some() { RequestWeight::UNITS } else { 1 };
         let mut waiting = self.waits.by_key(unit.into());
         let mut nodes: Vec<ContextNode> = Vec::with_capacity(self.contexts.nodes.len());

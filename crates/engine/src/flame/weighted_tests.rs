@@ -26,8 +26,8 @@ fn traces(random: &mut Random) -> Vec<Trace> {
     all
 }
 
-/// Adds traces; each once with its weight, or as often as it stands for.
-fn add(sets: &mut [TraceSet], traces: &[Trace], is_repeated: bool) -> Result<(), EngineError> {
+/// Adds traces; each once with its weight, to which digits are appended, or as often as it stands for.
+fn add(sets: &mut [TraceSet], traces: &[Trace], is_repeated: bool, digits: &str) -> Result<(), EngineError> {
     let mut id = 0u64;
     for (weight, spans) in traces {
         for _ in 0..if is_repeated { *weight } else { 1 } {
@@ -37,7 +37,7 @@ fn add(sets: &mut [TraceSet], traces: &[Trace], is_repeated: bool) -> Result<(),
             for (number, &(from, to, parent, service)) in (1..).zip(spans) {
                 set.tags.begin();
                 if !is_repeated {
-                    set.tags.add("SampleRate", &weight.to_string());
+                    set.tags.add("SampleRate", &format!("{weight}{digits}"));
                 }
                 let span = RawSpan {
                     id: SpanId::hex(number),
@@ -58,7 +58,14 @@ fn add(sets: &mut [TraceSet], traces: &[Trace], is_repeated: bool) -> Result<(),
 
 fn pool(traces: &[Trace], workers: usize, is_repeated: bool) -> Result<NativePool, EngineError> {
     let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
-    add(&mut sets, traces, is_repeated)?;
+    add(&mut sets, traces, is_repeated, "")?;
+    NativePool::of(sets)
+}
+
+/// Returns the traces with weights that are no integers.
+fn uneven(traces: &[Trace], workers: usize) -> Result<NativePool, EngineError> {
+    let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
+    add(&mut sets, traces, false, ".37")?;
     NativePool::of(sets)
 }
 
@@ -132,10 +139,14 @@ fn neither_workers_nor_ranges_change_times_by_weight() -> Result<(), EngineError
         let range = PercentileRange::open(random.below(60_000) as u32, 100_000);
         let path = CriticalPath { selection: Selection::default().with_range(range) };
         let impact = Impact { selection: Selection::default().with_range(range) };
-        let (mut one, mut many) = (pool(&traces, 1, false)?, pool(&traces, 4, false)?);
+        let (mut one, mut many) = (uneven(&traces, 1)?, uneven(&traces, 4)?);
         let report = one.run(path.clone())?;
         assert_eq!(many.run(path)?, report);
-        assert_eq!(many.run(impact.clone())?, one.run(impact)?);
+        let endpoints = one.run(impact.clone())?;
+        assert_eq!(many.run(impact)?, endpoints);
+        // Rounded parts add up to the whole.
+        let sum_us: u128 = endpoints.rows.iter().map(|row| row.exclusive_us).sum();
+        assert_eq!(sum_us, endpoints.facts.latency_sum_us);
         let roots = report.nodes.iter().filter(|node| node.parent.is_none());
         assert_eq!(roots.map(|node| node.subtree_us).sum::<u128>(), report.facts.latency_sum_us);
     }

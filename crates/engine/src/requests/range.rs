@@ -187,6 +187,17 @@ impl RangeFacts {
         self.weighted.as_ref().map_or(&self.latency_us, |weighted| &weighted.counted_us)
     }
 
+    /// Returns the facts [`by_weight`](Self::by_weight) for a report whose parts, rounded to microseconds, have this sum: it is
+    /// the whole that shares are of.
+    #[must_use]
+    pub fn by_weight_with_sum(self, latency_sum_us: u128) -> RangeFacts {
+        let mut facts = self.by_weight();
+        if facts.weighted.as_ref().is_some_and(|weighted| weighted.is_applied) {
+            facts.latency_sum_us = latency_sum_us;
+        }
+        facts
+    }
+
     /// Returns the facts for a report whose numbers are by weight: its latencies are too.
     #[must_use]
     pub fn by_weight(mut self) -> RangeFacts {

@@ -10,6 +10,11 @@ use pathlight_trace::{Endpoint, SamplingCounts};
 pub const USE: &str = "Percentile ranges, the latency of the selection and of request types, and times in Flame graph (critical-path) and Endpoints (but \
                        those of services) go by weight; all other numbers count each trace once.";
 
+/// The same where all weights are equal.
+const ALIKE: &str = "percentiles, means and shares are the same either way. Sums of times in Flame graph (critical-path) and \
+                     Endpoints (but those of services) are those of all these requests; all other sums and numbers count each \
+                     trace once.";
+
 /// Said where traces with weights are summed up in a file.
 pub const SUMMED: &str = "Traces say that they were sampled and stand for several requests each; a summary counts each trace once.";
 
@@ -50,23 +55,25 @@ pub fn stand_for(facts: &RangeFacts) -> String {
 /// itself.
 pub fn note(facts: &RangeFacts) -> Option<String> {
     let WeightedFacts { all, all_latency_us, all_counted_us, is_off, .. } = facts.weighted.as_ref()?;
-    let each = format!(
-        "Traces were sampled, and stand for {} requests each",
-        all.range.map_or_else(String::new, weights)
-    );
+    let each = all.range.map_or_else(String::new, weights);
     if *is_off {
-        return Some(format!("{each}, but as chosen all numbers count each trace once."));
+        return Some(format!(
+            "Traces stand for {each} requests each, but as chosen all numbers count each trace once."
+        ));
     }
-    let effective = match all.are_equal() {
-        true => String::new(),
-        false => format!(" They say as much as {} that were not sampled would.", about(all.effective())),
-    };
+    if all.are_equal() {
+        return Some(format!("Traces were sampled alike and stand for {each} requests each: {ALIKE}"));
+    }
     let [weighted, counted] = [all_latency_us.p99, all_counted_us.p99].map(duration);
     let p99 = match weighted == counted {
         true => format!("p99 is {weighted} either way"),
         false => format!("p99 is {weighted} by weight, {counted} if each trace counts once"),
     };
-    Some(format!("{each}: {p99}.{effective} {USE}"))
+    let effective = about(all.effective());
+    Some(format!(
+        "Traces were sampled and stand for {each} requests each: {p99}. They say as much as {effective} that were all kept would. \
+         {USE}"
+    ))
 }
 
 /// Returns that two sides differ for how they were sampled perhaps, since their traces count once in comparisons; `None` if
@@ -256,17 +263,19 @@ mod tests {
         let said = |weighted: WeightedFacts| {
             note(&RangeFacts { weighted: Some(weighted), ..RangeFacts::default() }).unwrap_or_default()
         };
-        let each = format!("Traces were sampled, and stand for 1 to {} requests each", count(2000));
+        let each = format!("stand for 1 to {} requests each", count(2000));
         let [by_weight, counted] = [310_000.0, 1_240_000.0].map(duration);
         assert_eq!(
             said(weighted.clone()),
             format!(
-                "{each}: p99 is {by_weight} by weight, {counted} if each trace counts once. They say as much as 1 that were \
-                 not sampled would. {USE}"
+                "Traces were sampled and {each}: p99 is {by_weight} by weight, {counted} if each trace counts once. They say as \
+                 much as 1 that were all kept would. {USE}"
             )
         );
         let off = WeightedFacts { is_off: true, ..weighted.clone() };
-        assert_eq!(said(off), format!("{each}, but as chosen all numbers count each trace once."));
+        assert_eq!(said(off), format!("Traces {each}, but as chosen all numbers count each trace once."));
+        let alike = WeightedFacts { all: Weights::of([weight(10.0); 3]), ..weighted.clone() };
+        assert_eq!(said(alike), format!("Traces were sampled alike and stand for 10 requests each: {ALIKE}"));
         let facts = RangeFacts { weighted: Some(weighted), ..RangeFacts::default() };
         assert_eq!(stand_for(&facts), format!(" for about {} requests", count(2002)));
     }
