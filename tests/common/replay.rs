@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 pub type Target = (&'static str, fn() -> Vec<Vec<u8>>);
 
 /// How many of the targets are formats; the others are texts of many lines, archives and saved reports.
-pub const FORMATS: usize = 12;
+pub const FORMATS: usize = 33;
 
 /// Every target: each format, texts of many lines, each kind of archive, saved reports.
-pub const TARGETS: [Target; 16] = [
+pub const TARGETS: [Target; 37] = [
     ("jaeger", || [fixtures("jaeger"), generated()].concat()),
     ("jaeger-ui", || fixtures("jaeger-ui")),
     ("jaeger-spans", || fixtures("jaeger-spans")),
@@ -29,6 +29,27 @@ pub const TARGETS: [Target; 16] = [
     ("jaeger-protobuf", || fixtures("jaeger-protobuf")),
     ("jaeger-cassandra", || fixtures("jaeger-cassandra")),
     ("next-trace", || fixtures("next-trace")),
+    ("otel-python", || fixtures("otel-python")),
+    ("otel-js", || fixtures("otel-js")),
+    ("otel-dotnet", || fixtures("otel-dotnet")),
+    ("otel-rust", || fixtures("otel-rust")),
+    ("clickhouse", || fixtures("clickhouse")),
+    ("signoz", || fixtures("signoz")),
+    ("elastic-apm", || fixtures("elastic-apm")),
+    ("data-prepper", || fixtures("data-prepper")),
+    ("datadog", || fixtures("datadog")),
+    ("xray", || fixtures("xray")),
+    ("skywalking", || fixtures("skywalking")),
+    ("honeycomb", || fixtures("honeycomb")),
+    ("new-relic", || fixtures("new-relic")),
+    ("phoenix", || fixtures("phoenix")),
+    ("langfuse", || fixtures("langfuse")),
+    ("langsmith", || fixtures("langsmith")),
+    ("google-cloud-trace", || fixtures("google-cloud-trace")),
+    ("app-insights", || fixtures("app-insights")),
+    ("sentry", || fixtures("sentry")),
+    ("grafana", || fixtures("grafana")),
+    ("rows", || fixtures("rows")),
     ("lines", lines),
     ("gzip", gzips),
     ("zip", zips),

@@ -68,6 +68,7 @@ mod ingest {
     mod jaeger;
     mod paths;
     mod recognition;
+    mod rows;
     mod saved_reports;
 }
 mod page {

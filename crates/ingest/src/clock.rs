@@ -1,5 +1,6 @@
 //! The clock of a format, and the unit in which its times stand.
 
+use crate::formats::rows::halves;
 use crate::json::node::{Bad, Node, Number};
 
 /// How a format writes its times.
@@ -9,6 +10,8 @@ pub(crate) enum Clock {
     Micros,
     /// Numbers of nanoseconds since 1970, perhaps as decimal text.
     Nanos,
+    /// Numbers since 1970 in a unit that a table says, as the power of ten that makes seconds of them.
+    Rows(i8),
     /// Something else, in which no other unit could stand.
     Plain,
 }
@@ -25,16 +28,35 @@ pub(crate) struct Unit {
 
 impl Unit {
     /// Returns the units that a clock may be in by mistake.
-    pub fn others(clock: Clock) -> [Unit; 3] {
-        let unit = |power, name| Unit { clock, power, name };
-        match clock {
-            Clock::Nanos => [unit(9, "seconds"), unit(6, "milliseconds"), unit(3, "microseconds")],
-            _ => [unit(6, "seconds"), unit(3, "milliseconds"), unit(-3, "nanoseconds")],
-        }
+    pub fn others(clock: Clock) -> impl Iterator<Item = Unit> {
+        let own = clock.power();
+        NAMES.into_iter().filter(move |of| of.1 != own).map(move |(name, power)| Unit {
+            clock,
+            power: power - own,
+            name,
+        })
     }
 }
 
+/// The units, with the power of ten that makes seconds of them.
+const NAMES: [(&str, i32); 4] =
+    [("seconds", 0), ("milliseconds", -3), ("microseconds", -6), ("nanoseconds", -9)];
+
 impl Clock {
+    /// Returns the power of ten that makes seconds of its numbers.
+    pub fn power(self) -> i32 {
+        match self {
+            Clock::Nanos => -9,
+            Clock::Rows(power) => power.into(),
+            Clock::Micros | Clock::Plain => -6,
+        }
+    }
+
+    /// Returns what its unit is called.
+    pub fn unit_name(self) -> &'static str {
+        NAMES.iter().find(|of| of.1 == self.power()).map_or("microseconds", |of| of.0)
+    }
+
     /// Returns the number that a time is, `None` if that is not known; an error if no time can be written so.
     pub fn number(self, value: Node<'_>) -> Result<Result<Option<f64>, ()>, Bad> {
         if let Some(text) = value.string()? {
@@ -44,10 +66,14 @@ impl Clock {
                     "" => Ok(None),
                     text => text.parse().map(|ns: f64| Some(ns).filter(|&ns| ns >= 0.0)).map_err(|_| ()),
                 },
-                Clock::Plain => Ok(None),
+                Clock::Rows(_) | Clock::Plain => Ok(None),
             });
         }
-        Ok(match value.number()? {
+        let number = match self {
+            Clock::Nanos if value.is_object() => halves(value)?,
+            _ => value.number()?,
+        };
+        Ok(match number {
             Some(Number::Whole(number)) => Ok(Some(number as f64)),
             Some(Number::Float(number)) => Ok(Some(number)),
             Some(Number::Negative | Number::Huge) => Ok(None),

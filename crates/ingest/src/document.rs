@@ -1,23 +1,25 @@
 //! Objects that stand alone: single spans of any format, and what is none.
 
 use crate::context::Context;
-use crate::formats::{jaeger, next, rows, stdout, zipkin};
+use crate::formats::rows::{self, RowReader};
+use crate::formats::{jaeger, next, otlp, stdout, zipkin};
 use crate::json::node::Node;
 use crate::judge::Needs;
 use crate::sink::{Fail, Sink};
 use pathlight_trace::TraceSet;
 
-/// Returns whether an object must be walked into: it is no single span.
-pub(crate) fn holds_documents(node: Node<'_>) -> bool {
+/// Returns whether an object must be walked into: it is no single span, by a table if there is one.
+pub(crate) fn holds_documents(node: Node<'_>, rows: Option<&RowReader>) -> bool {
+    if let Some(rows) = rows {
+        return rows.holds_records(node);
+    }
     for (key, value) in node.members().map_while(Result::ok) {
         let is_container = match &*key {
             "data" | "result" | "hits" | "_source" | "trace" | "traces" => {
                 value.is_array() || value.is_object()
             }
-            "spans" | "scopeSpans" | "instrumentationLibrarySpans" | "resourceSpans" | "batches" => {
-                value.is_array()
-            }
-            _ => false,
+            "spans" | "resourceSpans" | "resource_spans" | "batches" => value.is_array(),
+            key => otlp::is_scopes(key.as_bytes()) && value.is_array(),
         };
         if is_container {
             return true;
@@ -27,8 +29,11 @@ pub(crate) fn holds_documents(node: Node<'_>) -> bool {
     node.members().any(|m| m.is_err())
 }
 
-/// Takes a single object; whether it was a span.
-pub(crate) fn take(cx: &mut Context<'_>, node: Node<'_>) -> Result<bool, Fail> {
+/// Takes a single object, by a table if there is one; whether it was a span.
+pub(crate) fn take(cx: &mut Context<'_>, node: Node<'_>, rows: Option<&mut RowReader>) -> Result<bool, Fail> {
+    if let Some(rows) = rows {
+        return rows.take(cx, node);
+    }
     let mut keys: Vec<String> = Vec::new();
     let mut kind = Kind::default();
     for member in node.members() {
@@ -74,6 +79,8 @@ struct Kind {
     zipkin_endpoint: bool,
     row_id: bool,
     row: bool,
+    cassandra: bool,
+    attributes: bool,
     id: bool,
     start_time: bool,
     timestamp: bool,
@@ -88,6 +95,7 @@ enum Single {
     Jaeger,
     Stdout,
     Row,
+    Cassandra,
     Next,
     Zipkin1,
     Zipkin2,
@@ -98,7 +106,7 @@ impl Single {
         match self {
             Single::Jaeger => &jaeger::NEEDS_ALONE,
             Single::Stdout => &stdout::NEEDS,
-            Single::Row => &rows::NEEDS,
+            Single::Row | Single::Cassandra => &rows::NEEDS,
             Single::Next => &next::NEEDS,
             Single::Zipkin1 | Single::Zipkin2 => &zipkin::NEEDS,
         }
@@ -108,7 +116,11 @@ impl Single {
         match self {
             Single::Jaeger => jaeger::single_span(sink, set, node),
             Single::Stdout => stdout::span(sink, set, node),
-            Single::Row => rows::span(sink, set, node),
+            Single::Row | Single::Cassandra => {
+                let is_row = matches!(self, Single::Cassandra);
+                let table = if is_row { rows::cassandra() } else { rows::jaeger_protobuf() };
+                table.map_or(Ok(()), |table| rows::single(sink, set, table, node))
+            }
             Single::Next => next::span(sink, set, node),
             Single::Zipkin1 => zipkin::span(sink, set, node, true),
             Single::Zipkin2 => zipkin::span(sink, set, node, false),
@@ -123,7 +135,10 @@ impl Kind {
         Some(match self {
             _ if self.jaeger_span => Single::Jaeger,
             _ if self.stdout_span => Single::Stdout,
+            _ if self.row_id && self.row && self.cassandra => Single::Cassandra,
             _ if self.row_id && self.row => Single::Row,
+            // What OpenTelemetry for JavaScript prints has the same keys otherwise.
+            _ if self.attributes => return None,
             _ if self.zipkin_trace && is_next => Single::Next,
             _ if self.zipkin_trace && self.zipkin_id && self.zipkin_v1 => Single::Zipkin1,
             _ if self.zipkin_trace && self.zipkin_id => Single::Zipkin2,
@@ -142,6 +157,8 @@ impl Kind {
             }
             "localEndpoint" => self.zipkin_endpoint = true,
             "spanId" | "span_id" => self.row_id = true,
+            "span_hash" | "parent_id" | "refs" => self.cassandra |= !value.is_null(),
+            "attributes" => self.attributes |= value.is_object(),
             // Zipkin has no such key.
             "startTime" => self.start_time = true,
             "timestamp" => self.timestamp = true,

@@ -51,12 +51,15 @@ impl Refusal {
 
 /// Times of a record in microseconds, if its format's unit is right.
 #[derive(Clone, Copy, Debug)]
-struct Times {
-    at: u64,
-    clock: Clock,
-    start_us: Option<f64>,
-    duration_us: Option<f64>,
+pub(crate) struct Times {
+    pub at: u64,
+    pub clock: Clock,
+    pub start_us: Option<f64>,
+    pub duration_us: Option<f64>,
 }
+
+/// A unit that is not that of a format, the offset of the first span whose times say so, and a sentence about it.
+pub(crate) type OtherUnit = (Unit, u64, String);
 
 /// What was seen of the first records.
 #[derive(Debug, Default)]
@@ -102,18 +105,35 @@ impl Judge {
         if self.is_done() {
             return Ok(true);
         }
-        match needs.look(node)? {
+        let looked = needs.look(node)?;
+        Ok(self.looked(node.at, looked))
+    }
+
+    /// Takes note of a record: the times of a span, or what is wrong with it; whether it is one.
+    pub fn looked(&mut self, at: u64, looked: Result<Times, String>) -> bool {
+        if self.is_done() {
+            return true;
+        }
+        match looked {
             Ok(times) => {
                 self.spans += 1;
-                self.last_at = node.at;
+                self.last_at = at;
                 self.times.push(times);
-                Ok(true)
+                true
             }
             Err(what) => {
-                self.other(node.at, || what);
-                Ok(false)
+                self.other(at, || what);
+                false
             }
         }
+    }
+
+    /// Returns whether nearly all of the records are spans, and there are some.
+    pub fn is_of_spans(&self) -> bool {
+        let others = self.others.len();
+        let records = self.spans + others;
+        let is_format = if records < MANY { others <= 1 } else { others * MANY <= records };
+        self.spans > 0 && is_format
     }
 
     /// Returns the unit of the times, if it is not that of their format; `head` is the text that was looked at, which begins
@@ -121,13 +141,11 @@ impl Judge {
     ///
     /// # Errors
     /// The refusal of an input that is no file of spans.
-    pub fn verdict(&self, head: &[u8], at: u64) -> Result<Option<(Unit, u64, String)>, Refusal> {
-        let others = self.others.len();
-        let records = self.spans + others;
-        let is_format = if records < MANY { others <= 1 } else { others * MANY <= records };
-        if self.spans > 0 && is_format {
+    pub fn verdict(&self, head: &[u8], at: u64) -> Result<Option<OtherUnit>, Refusal> {
+        if self.is_of_spans() {
             return Ok(self.other_unit());
         }
+        let records = self.spans + self.others.len();
         // How much more has come than was needed must not matter.
         let needed = if self.is_done() { self.last_at.saturating_sub(at) as usize } else { head.len() };
         let foreign = foreign::of(&head[..needed.min(head.len())]);
@@ -151,7 +169,7 @@ impl Judge {
 
     /// Returns the unit that fits if that of the format does not, with the first span whose times say so and a sentence
     /// about it. Two units never fit: they are a thousand times apart, and 2100 is not even seven times 1990.
-    fn other_unit(&self) -> Option<(Unit, u64, String)> {
+    pub fn other_unit(&self) -> Option<OtherUnit> {
         let clock = self.times.iter().map(|times| times.clock).find(|&clock| clock != Clock::Plain)?;
         let known = |times: &&Times| times.clock == clock && (times.start_us.or(times.duration_us)).is_some();
         let times: Vec<&Times> = self.times.iter().filter(known).collect();
@@ -162,7 +180,7 @@ impl Judge {
         if times.iter().filter(|times| is_odd(times)).count() * 2 <= times.len() {
             return None;
         }
-        let unit = Unit::others(clock).into_iter().find(|unit| {
+        let unit = Unit::others(clock).find(|unit| {
             let factor = 10f64.powi(unit.power);
             let fits = |times: &&Times| {
                 times.start_us.is_none_or(|us| CALENDAR_US.contains(&(us * factor)))
@@ -175,7 +193,7 @@ impl Judge {
             times.iter().all(fits) && median_us <= MINUTE_US
         })?;
         let first = times.iter().find(|times| is_odd(times))?;
-        let format = if clock == Clock::Nanos { "nanoseconds" } else { "microseconds" };
+        let format = clock.unit_name();
         let year = 1970.0 + (first.start_us.unwrap_or(0.0) / 31_556_952e6).floor();
         let text = format!(
             "the times are read as {}: as {format}, a span would begin in the year {year}",

@@ -35,7 +35,7 @@ pub(crate) struct Sink {
     pub spans: u64,
     pub traces: u64,
     trace_hashes: HashTable<u64>,
-    pub formats: u16,
+    pub formats: u64,
     /// Names of the kinds of archive around.
     packings: Vec<&'static str>,
     /// Whether a container of traces was seen, even an empty one.
@@ -86,8 +86,13 @@ impl Sink {
 
     /// Takes note of a format.
     pub fn saw(&mut self, format: Format) {
+        self.saw_number(format as u8);
+    }
+
+    /// Takes note of a format by its number.
+    pub fn saw_number(&mut self, format: u8) {
         self.is_known = true;
-        self.formats |= 1 << format as u8;
+        self.formats |= 1 << format;
     }
 
     /// Counts what a summary sums.
@@ -280,9 +285,14 @@ impl Sink {
         });
     }
 
+    /// Returns the power of ten by which numbers of a clock are too small for the unit of their format.
+    pub fn power_of(&self, clock: Clock) -> i32 {
+        self.unit.filter(|unit| unit.clock == clock).map_or(0, |unit| unit.power)
+    }
+
     /// Returns a number of a clock in the unit of its format.
     pub fn in_unit(&self, clock: Clock, number: Option<Number>) -> Option<Number> {
-        let power = self.unit.filter(|unit| unit.clock == clock).map_or(0, |unit| unit.power);
+        let power = self.power_of(clock);
         number.map(|number| number.times_ten_to(power))
     }
 

@@ -12,9 +12,9 @@ use crate::{Outcome, sh};
 pub const USAGE: &str = "[TARGET]... [--minutes N] [--replay]  fuzz the readers, or replay seeded changes";
 
 /// The first of [`TARGETS`] that is as in `tests/common/stored.rs`.
-const FIRST_STORED: usize = 16;
+const FIRST_STORED: usize = 37;
 /// As in `tests/common/replay.rs`, and then as in `tests/common/stored.rs`.
-const TARGETS: [&str; 23] = [
+const TARGETS: [&str; 44] = [
     "jaeger",
     "jaeger-ui",
     "jaeger-spans",
@@ -27,6 +27,27 @@ const TARGETS: [&str; 23] = [
     "jaeger-protobuf",
     "jaeger-cassandra",
     "next-trace",
+    "otel-python",
+    "otel-js",
+    "otel-dotnet",
+    "otel-rust",
+    "clickhouse",
+    "signoz",
+    "elastic-apm",
+    "data-prepper",
+    "datadog",
+    "xray",
+    "skywalking",
+    "honeycomb",
+    "new-relic",
+    "phoenix",
+    "langfuse",
+    "langsmith",
+    "google-cloud-trace",
+    "app-insights",
+    "sentry",
+    "grafana",
+    "rows",
     "lines",
     "gzip",
     "zip",

@@ -1,10 +1,14 @@
 //! Input as bytes: archives and encodings unpacked, and the part of a text that is held.
 
+mod blocks;
+mod converted;
+mod csv;
 mod gzip;
 pub(crate) mod masks;
 pub(crate) mod nested;
 pub(crate) mod protobuf;
 pub(crate) mod records;
+mod script;
 pub(crate) mod sniff;
 pub(crate) mod source;
 pub(crate) mod trial;

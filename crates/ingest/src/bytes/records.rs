@@ -5,8 +5,10 @@ use super::sniff::Kind;
 use super::window::Window;
 use crate::context::{Context, How, PIECE, Stop, WalkEnd};
 use crate::formats::otlp_protobuf::Protobuf;
+use crate::formats::rows::{RowReader, Table};
 use crate::json::walk::Walker;
 use pathlight_trace::SetFull;
+use std::sync::Arc;
 
 /// Records being read, or looked at.
 pub(crate) enum Records {
@@ -15,15 +17,24 @@ pub(crate) enum Records {
 }
 
 impl Records {
-    /// Returns a reader of an input of this kind, of which nothing is read yet.
-    pub fn of(kind: Kind, cx: &mut Context<'_>) -> Records {
+    /// Returns a reader of an input of this kind, of which nothing is read yet; by a table if there is one.
+    pub fn of(kind: Kind, table: Option<&Arc<Table>>, cx: &mut Context<'_>) -> Records {
         if let Kind::Protobuf(framing) = kind {
             return Records::Protobuf(Box::new(Protobuf::new(framing)));
         }
         // A byte order mark counts in offsets.
         let at = kind.mark() as u64;
         let window = cx.scratch.windows.pop().unwrap_or_default();
-        Records::Text(Box::new(Text::new(window, at, Walker::new(at), cx.how)))
+        let mut text = Text::new(window, at, Walker::new(at), cx.how);
+        text.walker.rows = table.map(|table| RowReader::new(Arc::clone(table)));
+        Records::Text(Box::new(text))
+    }
+
+    /// Looks at the records of the object that the input has not ended yet.
+    pub fn look_at_rest(&mut self, cx: &mut Context<'_>) {
+        if let Records::Text(text) = self {
+            text.walker.look_at_rest(&text.window, cx);
+        }
     }
 
     /// Takes bytes.

@@ -119,6 +119,23 @@ pub(crate) fn sniff(head: &[u8]) -> Kind {
     }
 }
 
+/// Returns whether a text that could be JSON by its first byte may be rows of something else: it begins with a quote, as
+/// a table does, or with an object whose keys have none.
+pub(crate) fn may_be_lines(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    match text.first() {
+        Some(b'"') => true,
+        Some(b'{' | b'[') => {
+            let rest = text[1..].trim_ascii_start();
+            let rest = rest.strip_prefix(b"{").map_or(rest, <[u8]>::trim_ascii_start);
+            let is_word =
+                !rest.starts_with(b"true") && !rest.starts_with(b"false") && !rest.starts_with(b"null");
+            rest.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'\'') && is_word
+        }
+        _ => false,
+    }
+}
+
 /// Returns the first bytes for a message: in hexadecimal, and as text where they are text.
 pub(crate) fn quote(head: &[u8]) -> String {
     let head = &head[..head.len().min(16)];

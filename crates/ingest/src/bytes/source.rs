@@ -1,5 +1,6 @@
 //! One layer of an input: text, or an archive with more inputs inside.
 
+use super::converted::{Converted, LOOK_BYTES};
 use super::gzip::Gzip;
 use super::nested::Nested;
 use super::records::{Records, Text};
@@ -10,8 +11,8 @@ use super::window::Window;
 use super::zip::Zip;
 use crate::context::{Context, How, PIECE, Stop, WalkEnd};
 use crate::formats::columns::{self, Columns};
-use crate::formats::foreign;
 use crate::formats::saved_report::SavedReport;
+use crate::formats::{foreign, rows};
 use crate::json::walk::Walker;
 use crate::json::walk::split::SplitPoint;
 use crate::judge::Refusal;
@@ -43,6 +44,10 @@ enum Opened {
     /// An HTML page, which may be a saved report.
     SavedReport(Box<SavedReport<Source>>),
     Utf16(Box<Utf16<Source>>),
+    /// A text that is no JSON, as far as one can see, or none that is whole: what it is shows in more of it.
+    Lines(Vec<u8>, Kind),
+    /// Rows that are no JSON.
+    Converted(Box<Converted<Source>>),
     /// A summary of traces, as far as it was read.
     Summary(Vec<u8>),
 }
@@ -91,12 +96,15 @@ impl Source {
         let refuse = |what| Err(Stop::Unknown(head[..head.len().min(HEAD)].to_vec(), what));
         let kind = sniff::sniff(head);
         match kind {
+            Kind::Text(mark) if sniff::may_be_lines(&head[mark..]) && !cx.how.is_recognised => {
+                self.opened = Opened::Lines(Vec::new(), kind);
+            }
             Kind::Text(_) | Kind::Blank(_) | Kind::Protobuf(_) => {
                 self.opened = match cx.how.is_recognised {
-                    true => Opened::Records(Records::of(kind, cx)),
+                    true => Opened::Records(Records::of(kind, None, cx)),
                     false => {
                         let windows = std::mem::take(&mut cx.scratch.windows);
-                        Opened::Trial(Box::new(Trial::new(kind, windows, cx.how)))
+                        Opened::Trial(Box::new(Trial::new(kind, windows, cx.how, None)))
                     }
                 };
                 return Ok(kind.mark());
@@ -129,10 +137,7 @@ impl Source {
             Kind::Summary => self.opened = Opened::Summary(Vec::new()),
             Kind::Other(what) if !self.open_saved_report(head, what) => return refuse(what),
             Kind::Unknown if !self.open_saved_report(head, "") => {
-                return match foreign::of(head) {
-                    Some(foreign) => Err(Stop::Refused(Refusal::foreign(foreign))),
-                    None => refuse(""),
-                };
+                self.opened = Opened::Lines(Vec::new(), kind);
             }
             // A saved report.
             Kind::Utf16(_) | Kind::Other(_) | Kind::Unknown => {}
@@ -158,6 +163,16 @@ impl Source {
                 self.decide(cx)?;
                 self.pass(&bytes[used..], cx)
             }
+            Opened::Lines(held, _) => {
+                let more = bytes.len().min(LOOK_BYTES - held.len());
+                held.extend_from_slice(&bytes[..more]);
+                if held.len() < LOOK_BYTES {
+                    return Ok(());
+                }
+                self.decide_lines(cx)?;
+                self.pass(&bytes[more..], cx)
+            }
+            Opened::Converted(text) => text.feed(bytes, cx),
             Opened::Records(records) => records.feed(bytes, cx),
             Opened::Gzip(gzip) => gzip.feed(bytes, cx),
             Opened::Zip(zip) => zip.feed(bytes, cx),
@@ -172,15 +187,38 @@ impl Source {
         }
     }
 
+    /// Tells what a text is by its first lines, and reads them.
+    fn decide_lines(&mut self, cx: &mut Context<'_>) -> Result<(), Stop> {
+        let Opened::Lines(held, kind) = std::mem::take(&mut self.opened) else { return Ok(()) };
+        if let Some(text) = Converted::of(&held, self.layer) {
+            self.opened = Opened::Converted(Box::new(text));
+            return self.pass(&held, cx);
+        }
+        let Kind::Text(mark) = kind else {
+            return Err(match foreign::of(&held) {
+                Some(foreign) => Stop::Refused(Refusal::foreign(foreign)),
+                None => Stop::Unknown(held[..held.len().min(HEAD)].to_vec(), ""),
+            });
+        };
+        let windows = std::mem::take(&mut cx.scratch.windows);
+        self.opened = Opened::Trial(Box::new(Trial::new(kind, windows, cx.how, None)));
+        self.pass(&held[mark..], cx)
+    }
+
     /// Ends the trial, and reads what it has seen if that is spans.
     fn decide(&mut self, cx: &mut Context<'_>) -> Result<(), Stop> {
         let Opened::Trial(mut trial) = std::mem::take(&mut self.opened) else { return Ok(()) };
         cx.scratch.windows.append(&mut trial.windows());
-        cx.sink.unit = trial.verdict().map_err(Stop::Refused)?.map(|(unit, at, text)| {
+        let found = if trial.is_of_spans() { None } else { trial.table(rows::tables()) };
+        let (table, unit) = match found {
+            Some((table, unit)) => (Some(table), unit),
+            None => (None, trial.verdict().map_err(Stop::Refused)?),
+        };
+        cx.sink.unit = unit.map(|(unit, at, text)| {
             cx.sink.problems.note(ProblemKind::OtherUnit, at, || text);
             unit
         });
-        self.opened = Opened::Records(Records::of(trial.kind, cx));
+        self.opened = Opened::Records(Records::of(trial.kind, table.as_ref(), cx));
         self.pass(&trial.held, cx)
     }
 }
@@ -209,6 +247,11 @@ impl Nested for Source {
     fn stop(&mut self, cx: &mut Context<'_>) -> Result<(), Stop> {
         match &mut self.opened {
             Opened::Trial(_) => self.decide(cx),
+            Opened::Lines(..) => {
+                self.decide_lines(cx)?;
+                self.stop(cx)
+            }
+            Opened::Converted(text) => text.inner.stop(cx),
             Opened::Gzip(gzip) => gzip.inner.stop(cx),
             Opened::Zip(zip) => zip.inner.as_mut().map_or(Ok(()), |inner| inner.stop(cx)),
             Opened::Utf16(text) => text.inner.stop(cx),
@@ -220,12 +263,16 @@ impl Nested for Source {
         if matches!(self.opened, Opened::No) && !self.head.is_empty() {
             self.open_head(&mut &[][..], cx)?;
         }
+        if let Opened::Lines(..) = self.opened {
+            self.decide_lines(cx)?;
+        }
         if let Opened::Trial(trial) = &mut self.opened {
             trial.finish()?;
             self.decide(cx)?;
         }
         match &mut self.opened {
-            Opened::No | Opened::Trial(_) => Ok(WalkEnd::Whole),
+            Opened::No | Opened::Trial(_) | Opened::Lines(..) => Ok(WalkEnd::Whole),
+            Opened::Converted(text) => text.finish(cx),
             Opened::Records(records) => records.finish(cx),
             Opened::Gzip(gzip) => gzip.finish(cx),
             Opened::Zip(zip) => zip.finish(cx),

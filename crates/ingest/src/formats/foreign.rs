@@ -30,8 +30,6 @@ const NO_TRACES: &str = "It holds no spans of requests. Export traces from the t
                          OTLP from an OpenTelemetry Collector.";
 const DATADOG: &str = "Let the Datadog agents or libraries send to an OpenTelemetry Collector with the datadog receiver, and \
                        write the spans with its file exporter.";
-const OTLP_JSON: &str = "Write the names and numbers as the OTLP specification says (startTimeUnixNano, a decimal text), as \
-                         the file exporter of the OpenTelemetry Collector does.";
 const GRAFANA: &str = "Choose Inspector, Data, Download traces in Grafana instead, or fetch the traces from Tempo: pathlight \
                        fetch --tempo.";
 
@@ -49,7 +47,7 @@ const fn spans(keys: &'static [&'static str]) -> Foreign {
 }
 
 /// All of them; of several that fit the first counts, so kinds with few keys stand last.
-const FOREIGN: [Foreign; 50] = [
+const FOREIGN: [Foreign; 47] = [
     json(
         "the list of traces that a search in Tempo gives, without their spans",
         &["traces", "traceID", "rootServiceName"],
@@ -120,13 +118,6 @@ const FOREIGN: [Foreign; 50] = [
     json("metrics in OTLP", &["resourceMetrics"], NO_TRACES),
     json("profiles in OTLP", &["resourceProfiles"], NO_TRACES),
     json("an answer of Loki or Prometheus", &["resultType", "result"], NO_TRACES),
-    json("OTLP with names in snake_case", &["resource_spans"], OTLP_JSON),
-    json("OTLP with names in snake_case", &["scope_spans"], OTLP_JSON),
-    json(
-        "OTLP whose times are objects of two numbers (low, high)",
-        &["startTimeUnixNano", "low", "high"],
-        OTLP_JSON,
-    ),
     json("a table of Azure Monitor (Application Insights)", &["tables", "columns", "rows"], COLLECTOR),
     json(
         "rows of the collector's ClickHouse table otel_traces",
@@ -176,7 +167,7 @@ pub(crate) fn of(head: &[u8]) -> Option<Foreign> {
 }
 
 /// Returns every text in quotes that a colon follows, as it stands there.
-fn keys(text: &[u8]) -> BTreeSet<&[u8]> {
+pub(crate) fn keys(text: &[u8]) -> BTreeSet<&[u8]> {
     let mut keys = BTreeSet::new();
     let mut at = 0;
     while let Some(quote) = text.get(at..).and_then(|rest| memchr::memchr(b'"', rest)) {

@@ -1,7 +1,7 @@
 //! The formats, and what reports call them.
 
-/// The names of formats, in the order of [`Format`].
-pub(crate) const FORMATS: [&str; 14] = [
+/// The names of formats, in the order of [`Format`]; those of tables (`rows/tables/`) follow.
+pub(crate) const FORMATS: [&str; 35] = [
     "jaeger",
     "jaeger-ui",
     "jaeger-spans",
@@ -16,9 +16,30 @@ pub(crate) const FORMATS: [&str; 14] = [
     "jaeger-cassandra",
     "next-trace",
     "summary",
+    "otel-python",
+    "otel-js",
+    "otel-dotnet",
+    "otel-rust",
+    "clickhouse",
+    "signoz",
+    "elastic-apm",
+    "data-prepper",
+    "datadog",
+    "xray",
+    "skywalking",
+    "honeycomb",
+    "new-relic",
+    "phoenix",
+    "langfuse",
+    "langsmith",
+    "google-cloud-trace",
+    "app-insights",
+    "sentry",
+    "grafana",
+    "rows",
 ];
 
-/// A format that was recognised.
+/// A format with a reader of its own that was recognised.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Format {
@@ -42,10 +63,6 @@ pub(crate) enum Format {
     Columns = 8,
     /// OpenTelemetry protocol in its binary form.
     OtlpProtobuf = 9,
-    /// Jaeger's protobuf model as JSON.
-    JaegerProtobuf = 10,
-    /// Rows of Jaeger's tables in Cassandra.
-    JaegerCassandra = 11,
     /// What Next.js writes into `.next/trace`.
     NextTrace = 12,
     /// A summary of traces.

@@ -215,13 +215,16 @@ fn inside(value: Node<'_>) -> Result<(Option<Node<'_>>, bool), Bad> {
     Ok(match (kind_of_go, array) {
         (Some(_), _) => (of_go, of_go.is_some_and(Node::is_array)),
         (None, Some(array)) => (array.pick(["values"])?[0], true),
-        (None, None) => (value.members().next().transpose()?.map(|(_, inner)| inner), false),
+        (None, None) => match value.members().next().transpose()? {
+            Some((key, inner)) if key == "array_value" => (inner.pick(["values"])?[0], true),
+            first => (first.map(|(_, inner)| inner), false),
+        },
     })
 }
 
 /// Returns a value as text, as Jaeger shows it: a list is written as JSON. What is nested deeper stays as it was
 /// written.
-fn any_value(value: Node<'_>) -> Result<Text<'_>, Bad> {
+pub(super) fn any_value(value: Node<'_>) -> Result<Text<'_>, Bad> {
     let (inner, is_list) = inside(value)?;
     let Some(inner) = inner else {
         return Ok(Text { text: Cow::Borrowed(if is_list { "[]" } else { "" }), is_lossy: false });
@@ -233,7 +236,8 @@ fn any_value(value: Node<'_>) -> Result<Text<'_>, Bad> {
     for element in inner.elements() {
         let element = element?;
         // The protocol writes whole numbers as text.
-        let [whole] = element.pick(["intValue"])?;
+        let [whole, whole_of_snake] = element.pick(["intValue", "int_value"])?;
+        let whole = whole.or(whole_of_snake);
         let (Some(inner), _) = inside(element)? else { continue };
         let text = match whole {
             Some(whole) => whole.plain()?.text,
@@ -292,6 +296,7 @@ mod tests {
             (r#"{"boolValue":true}"#, "true"),
             (r#"{"arrayValue":{"values":[{"stringValue":"a"},{"intValue":"7"}]}}"#, r#"["a",7]"#),
             (r#"{"arrayValue":{}}"#, "[]"),
+            (r#"{"array_value":{"values":[{"string_value":"a"},{"int_value":"7"}]}}"#, r#"["a",7]"#),
             (r#"{"Type":"STRINGSLICE","Value":["a", "b"]}"#, r#"["a","b"]"#),
             (r#"{"Type":"INT64","Value":1}"#, "1"),
             (r#"{}"#, ""),

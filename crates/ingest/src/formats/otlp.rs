@@ -2,6 +2,7 @@
 
 use super::jaeger::text;
 use super::otel;
+use super::rows::halves;
 use super::{LinkList, ParentChoice};
 use crate::clock::Clock;
 use crate::json::node::{Bad, Node, Number};
@@ -13,10 +14,10 @@ use pathlight_trace::{ProcessId, RawSpan, SetFull, SpanId, TagSetId, TraceId, Tr
 /// What a span must have.
 pub(crate) const NEEDS: Needs = Needs {
     what: "an OTLP span",
-    keys: &[&["traceId"], &["spanId"], &["name"]],
-    start: &["startTimeUnixNano"],
+    keys: &[&["traceId", "trace_id"], &["spanId", "span_id"], &["name"]],
+    start: &["startTimeUnixNano", "start_time_unix_nano"],
     duration: &[],
-    end: &["endTimeUnixNano"],
+    end: &["endTimeUnixNano", "end_time_unix_nano"],
     clock: Clock::Nanos,
 };
 
@@ -31,6 +32,16 @@ pub(crate) struct OtlpReader {
     waiting: Vec<(TraceId, RawSpan)>,
     /// How many of those that wait have the tags of their scope.
     scoped: usize,
+    /// Whether names are written in snake_case, as protobuf spells them.
+    is_snake: bool,
+}
+
+/// Returns whether under this key stand scopes with their spans.
+pub(crate) fn is_scopes(key: &[u8]) -> bool {
+    matches!(
+        key,
+        b"scopeSpans" | b"scope_spans" | b"instrumentationLibrarySpans" | b"instrumentation_library_spans"
+    )
 }
 
 impl OtlpReader {
@@ -42,6 +53,11 @@ impl OtlpReader {
     /// Begins a scope, of which nothing is known yet.
     pub fn begin_scope(&mut self) {
         self.scope = None;
+    }
+
+    /// Takes note of how names are written, by the key under which the scopes stand.
+    pub fn note_spelling(&mut self, key: &[u8]) {
+        self.is_snake = key.contains(&b'_');
     }
 
     /// Reads what a resource is, which becomes the process of its spans.
@@ -95,10 +111,20 @@ impl OtlpReader {
         if !node.is_object() {
             return Err(node.wrong("a span", "an object").into());
         }
-        let [trace, id, parent, start, end] =
-            node.pick(["traceId", "spanId", "parentSpanId", "startTimeUnixNano", "endTimeUnixNano"])?;
-        let [name, kind, status, attributes, events, links, state] =
-            node.pick(["name", "kind", "status", "attributes", "events", "links", "traceState"])?;
+        let names = match self.is_snake {
+            false => ["traceId", "spanId", "parentSpanId", "startTimeUnixNano", "endTimeUnixNano", "traceState"],
+            true => [
+                "trace_id",
+                "span_id",
+                "parent_span_id",
+                "start_time_unix_nano",
+                "end_time_unix_nano",
+                "trace_state",
+            ],
+        };
+        let [trace, id, parent, start, end, state] = node.pick(names)?;
+        let [name, kind, status, attributes, events, links] =
+            node.pick(["name", "kind", "status", "attributes", "events", "links"])?;
         let trace = id_text(sink, trace, "traceId", 16)?;
         let id = id_text(sink, id, "spanId", 8)?;
         let parent_text = id_text(sink, parent, "parentSpanId", 8)?;
@@ -184,7 +210,9 @@ fn read_link(
     choice: &mut ParentChoice,
     links: &mut LinkList,
 ) -> Result<(), Bad> {
-    let [trace, span, attributes] = link.pick(["traceId", "spanId", "attributes"])?;
+    let [trace, span, trace_of_snake, span_of_snake, attributes] =
+        link.pick(["traceId", "spanId", "trace_id", "span_id", "attributes"])?;
+    let (trace, span) = (trace.or(trace_of_snake), span.or(span_of_snake));
     let follows_from = otel::reference_kind(sink, attributes)?;
     let trace = id_text(sink, trace, "traceId", 16)?;
     let span = SpanId::parse(&id_text(sink, span, "spanId", 8)?, &mut set.id_texts);
@@ -208,6 +236,9 @@ fn nanoseconds(sink: &mut Sink, node: Option<Node<'_>>, name: &str) -> Result<Op
             Err(_) if text.starts_with('-') => Number::Negative,
             Err(_) => return Err(node.wrong(name, "a number of nanoseconds")),
         }
+    } else if node.is_object() {
+        // Programs whose numbers have 53 bits write two halves.
+        halves(node)?.ok_or_else(|| node.wrong(name, "a number of nanoseconds"))?
     } else {
         node.number()?.ok_or_else(|| node.wrong(name, "a number of nanoseconds"))?
     };

@@ -35,25 +35,18 @@ pub(crate) fn time(sink: &mut Sink, node: Option<Node<'_>>, name: &str) -> Resul
     }
 }
 
-/// Reads the nanoseconds since the epoch of an RFC 3339 time; a time before it is negative.
-fn nanoseconds(text: &str) -> Option<Number> {
+/// Reads the nanoseconds since the epoch of an RFC 3339 time, which is UTC if it names no zone; a time before it is
+/// negative.
+pub(crate) fn nanoseconds(text: &str) -> Option<Number> {
     let (date, clock) = text.split_once(['T', 't', ' '])?;
     let mut date = date.split('-').map(|part| part.parse::<i64>().ok());
     let (year, month, day) = (date.next()??, date.next()??, date.next()??);
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) || !(0..=9999).contains(&year) {
         return None;
     }
-    let zone_at = clock.find(['Z', 'z', '+', '-'])?;
+    let zone_at = clock.find(['Z', 'z', '+', '-', ' ']).unwrap_or(clock.len());
     let (clock, zone) = clock.split_at(zone_at);
-    let offset_s = match zone.as_bytes() {
-        [b'Z' | b'z'] => 0,
-        [sign, ..] => {
-            let (hours, minutes) = zone[1..].split_once(':')?;
-            let seconds = hours.parse::<i64>().ok()? * 3600 + minutes.parse::<i64>().ok()? * 60;
-            if *sign == b'-' { -seconds } else { seconds }
-        }
-        [] => return None,
-    };
+    let offset_s = zone_seconds(zone.trim())?;
     let mut clock = clock.split(':');
     let (hour, minute) = (clock.next()?.parse::<i64>().ok()?, clock.next()?.parse::<i64>().ok()?);
     let seconds = clock.next()?;
@@ -71,6 +64,23 @@ fn nanoseconds(text: &str) -> Option<Number> {
         }
         Err(_) => Some(Number::Negative),
     }
+}
+
+/// Returns by how many seconds a zone is before UTC: `Z`, `+01:00`, `+0100`, `+0100 CET`, or none.
+fn zone_seconds(zone: &str) -> Option<i64> {
+    let sign = match zone.as_bytes() {
+        [] | [b'Z' | b'z'] | b"UTC" => return Some(0),
+        [b'+', ..] => 1,
+        [b'-', ..] => -1,
+        _ => return None,
+    };
+    let digits = zone[1..].split(' ').next()?;
+    let (hours, minutes) = match digits.split_once(':') {
+        Some(parts) => parts,
+        None => digits.split_at_checked(2)?,
+    };
+    let minutes = if minutes.is_empty() { 0 } else { minutes.parse::<i64>().ok()? };
+    Some(sign * (hours.parse::<i64>().ok()? * 3600 + minutes * 60))
 }
 
 /// Reads a span that stands by itself.
@@ -138,6 +148,13 @@ mod tests {
         assert_eq!(ns("2024-01-12T14:57:40.147265775Z"), Some(Number::Whole(1_705_071_460_147_265_775)));
         assert_eq!(ns("2024-02-29T01:00:00+01:00"), Some(Number::Whole(1_709_164_800_000_000_000)));
         assert_eq!(ns("1969-12-31T23:59:59Z"), Some(Number::Negative));
-        assert_eq!(ns("yesterday"), None);
+        for zone in ["", " UTC", " +0000 UTC", "+0000", "+00"] {
+            let time = format!("1970-01-01 00:00:01.5{zone}");
+            assert_eq!(nanoseconds(&time), Some(Number::Whole(1_500_000_000)), "{time}");
+        }
+        assert_eq!(ns("1970-01-01 01:00:01.5 +0100 CET"), Some(Number::Whole(1_500_000_000)));
+        for bad in ["yesterday", "1970-01-01 00:00:01 noon", "1970-01-01 00:00:01+x"] {
+            assert_eq!(ns(bad), None, "{bad}");
+        }
     }
 }

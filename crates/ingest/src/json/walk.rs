@@ -9,6 +9,7 @@ use crate::bytes::window::{Framed, MAX_DEPTH, MAX_UNIT, Scan, TOO_DEEP, TOO_LONG
 use crate::context::{Context, WalkEnd};
 use crate::document;
 use crate::formats::otlp::{self, OtlpReader};
+use crate::formats::rows::RowReader;
 use crate::formats::{Format, jaeger};
 use crate::report::ProblemKind;
 use crate::sink::Fail;
@@ -17,6 +18,7 @@ use pathlight_trace::SetFull;
 use serde::{Deserialize, Serialize};
 
 mod lines;
+mod rows;
 mod spans;
 pub(crate) mod split;
 
@@ -131,6 +133,8 @@ pub(crate) struct Walker {
     /// Reads by the reference way only.
     pub reference: bool,
     otlp: OtlpReader,
+    /// Reads by a table, if the text is of a format that has one.
+    pub rows: Option<RowReader>,
 }
 
 impl Walker {
@@ -158,6 +162,7 @@ impl Walker {
             surprise: (u64::MAX, 0),
             reference: false,
             otlp: OtlpReader::default(),
+            rows: None,
         }
     }
 
@@ -389,30 +394,27 @@ impl Walker {
     /// Chooses what is done with the value of a key.
     fn choose(&mut self, frame: Frame, first: u8, cx: &mut Context<'_>) {
         let key = self.key.as_slice();
+        if let (Frame::Document, Some(rows)) = (frame, &self.rows) {
+            let is_within = matches!(first, b'[' | b'{') && rows.is_within(key);
+            return self.choose_in_rows(is_within, first, cx);
+        }
         let what = match (frame, key, first) {
             (Frame::Document, b"spans", b'[') if self.undecided.is_some() => {
                 return self.restart_as(Frame::Trace, cx);
             }
-            (Frame::Document, b"scopeSpans" | b"instrumentationLibrarySpans", b'[')
-                if self.undecided.is_some() =>
-            {
+            (Frame::Document, _, b'[') if otlp::is_scopes(key) && self.undecided.is_some() => {
+                self.otlp.note_spelling(key);
                 cx.sink.saw(Format::Otlp);
                 self.otlp.begin_resource();
                 return self.restart_as(Frame::Resource, cx);
             }
-            (Frame::Document, b"resourceSpans" | b"batches", b'[') => {
+            (Frame::Document, b"resourceSpans" | b"batches" | b"resource_spans", b'[') => {
                 self.undecided = None;
                 cx.sink.saw(Format::Otlp);
                 return self.descend(Frame::Resources, cx);
             }
             (Frame::Document, _, b'[' | b'{') if WRAPPERS.contains(&key) => {
-                self.undecided = None;
-                cx.sink.is_known = true;
-                if first == b'[' {
-                    return self.descend(Frame::Documents, cx);
-                }
-                self.undecided = Some(self.pos);
-                return self.descend(Frame::Document, cx);
+                return self.descend_into_wrapper(first, cx);
             }
             (Frame::Document, b"errors", b'[') if self.undecided.is_none() => Use::Errors,
             (Frame::Document, _, _) if self.undecided.is_some() => Use::Member,
@@ -429,10 +431,13 @@ impl Walker {
             }
             (Frame::Processes, _, _) => Use::Process,
             (Frame::Resource, b"resource", b'{') => Use::Resource,
-            (Frame::Resource, b"scopeSpans" | b"instrumentationLibrarySpans", b'[') => {
+            (Frame::Resource, _, b'[') if otlp::is_scopes(key) => {
+                self.otlp.note_spelling(key);
                 return self.descend(Frame::Scopes, cx);
             }
-            (Frame::Scope, b"scope" | b"instrumentationLibrary", b'{') => Use::ScopeName,
+            (Frame::Scope, b"scope" | b"instrumentationLibrary" | b"instrumentation_library", b'{') => {
+                Use::ScopeName
+            }
             (Frame::Scope, b"spans", b'[') => return self.descend(Frame::ScopeSpans, cx),
             _ => Use::Skip,
         };
@@ -465,7 +470,7 @@ impl Walker {
             Frame::Document => {
                 if let Some(start) = self.undecided.take() {
                     let node = Node { text: window.text(start, self.pos), at: start };
-                    let taken = document::take(cx, node);
+                    let taken = document::take(cx, node, self.rows.as_mut());
                     self.guess = self.note_failure(taken, Use::Guess, cx)?.unwrap_or(false);
                 }
             }
@@ -628,13 +633,13 @@ impl Walker {
                     Ok(())
                 }
             }
-            Use::Guess => match document::holds_documents(node) {
+            Use::Guess => match document::holds_documents(node, self.rows.as_ref()) {
                 true => {
                     self.abandon_guess(scan);
                     return Ok(Step::On);
                 }
                 false => {
-                    let taken = document::take(cx, node);
+                    let taken = document::take(cx, node, self.rows.as_mut());
                     self.guess = self.note_failure(taken, what, cx)?.unwrap_or(false);
                     return Ok(Step::On);
                 }

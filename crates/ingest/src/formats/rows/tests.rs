@@ -1,0 +1,52 @@
+use crate::{Ended, FileReport, ReadOptions, Reader};
+use pathlight_trace::TraceSet;
+use std::path::Path;
+
+/// Reads bytes and returns a line for each span: trace, id, parent, service and operation, start and duration, kind, error,
+/// host, tags.
+fn read(bytes: &[u8]) -> (Vec<String>, FileReport) {
+    let mut set = TraceSet::new();
+    let mut reader = Reader::new("input", ReadOptions::default());
+    let _ = reader.feed(bytes, &mut set);
+    let report = reader.finish(&mut set);
+    set.seal().unwrap();
+    let mut lines = Vec::new();
+    for (number, trace) in set.traces().iter().enumerate() {
+        for row in trace.first..trace.end {
+            let parent = set.parent(row);
+            let parent = if parent == u32::MAX { String::new() } else { set.span_id_text(parent) };
+            let (service, operation) = set.endpoint_name(set.endpoint(row));
+            let tags = set.tags.get(set.tag_set(row)).map(|(key, value)| format!("{key}={value}"));
+            lines.push(format!(
+                "{} {} <{parent}> {service}/{operation} {}+{} {:?} {} @{} {}",
+                set.trace_id_text(number as u32),
+                set.span_id_text(row),
+                set.start_us(row),
+                set.duration_us(row),
+                set.kind(row),
+                set.flags(row).has(pathlight_trace::Flags::ERROR),
+                set.names.get(set.process_of(row).host),
+                tags.collect::<Vec<_>>().join(" "),
+            ));
+        }
+    }
+    (lines, report)
+}
+
+#[test]
+fn show() {
+    for folder in std::env::var("SHOW").unwrap_or_default().split(',').filter(|f| !f.is_empty()) {
+        let mut files: Vec<_> =
+            std::fs::read_dir(Path::new(folder)).unwrap().map(|e| e.unwrap().path()).collect();
+        files.sort();
+        for file in files {
+            let (lines, report) = read(&std::fs::read(&file).unwrap());
+            println!("== {} {}", file.file_name().unwrap().display(), report.format);
+            lines.iter().for_each(|l| println!("   {l}"));
+            report.problems.iter().for_each(|p| println!("   ! {p:?}"));
+            if report.ended != Ended::Whole {
+                println!("   {:?}", report.ended);
+            }
+        }
+    }
+}
