@@ -16,7 +16,7 @@ pub type Target = (&'static str, fn() -> Vec<Vec<u8>>);
 pub const FORMATS: usize = 33;
 
 /// Every target: each format, texts of many lines, each kind of archive, saved reports.
-pub const TARGETS: [Target; 37] = [
+pub const TARGETS: [Target; 38] = [
     ("jaeger", || [fixtures("jaeger"), generated()].concat()),
     ("jaeger-ui", || fixtures("jaeger-ui")),
     ("jaeger-spans", || fixtures("jaeger-spans")),
@@ -52,6 +52,7 @@ pub const TARGETS: [Target; 37] = [
     ("rows", || fixtures("rows")),
     ("lines", lines),
     ("gzip", gzips),
+    ("zstd", || packed().into_iter().map(|(_, bytes)| bytes).collect()),
     ("zip", zips),
     ("saved-report", saved_reports),
 ];
@@ -124,6 +125,11 @@ fn gzips() -> Vec<Vec<u8>> {
         [gzip(first), gzip(second)].concat()
     };
     lines().iter().map(two_members).collect()
+}
+
+/// Returns files packed with zstd, which only reads here.
+pub fn packed() -> Vec<(PathBuf, Vec<u8>)> {
+    files("tests/fixtures/packed")
 }
 
 fn zips() -> Vec<Vec<u8>> {

@@ -5,12 +5,12 @@ use super::{Failure, globs, output};
 use pathlight_base::format::harmless;
 use pathlight_engine::load::{InputFile, LoadPlanner, LoadStep, ReadResult, SplitSearch};
 use pathlight_engine::run::native::NativePool;
-use pathlight_ingest::{Ended, FileReport, KeptTraces, ManyInputs, ReadOptions, Reader, SplitPoint};
+use pathlight_ingest::{Ended, FileReport, KeptTraces, ManyInputs, Mapping, ReadOptions, Reader, SplitPoint};
 use pathlight_trace::TraceSet;
 use std::collections::{BTreeMap, HashSet};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 /// Bytes read at a time.
@@ -258,10 +258,34 @@ pub fn list(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
+/// The mappings of the command line. Every command reads by them, so they are not handed from one to the next.
+static MAPPINGS: OnceLock<Vec<Mapping>> = OnceLock::new();
+
+/// Takes the mappings that are in these files.
+///
+/// # Errors
+/// [`Failure::Usage`] if one cannot be read or is none.
+pub fn take_mappings(files: &[PathBuf]) -> Result<(), Failure> {
+    let read = |file: &PathBuf| {
+        let fail = |why: String| Failure::Usage(format!("cannot use the mapping {}: {why}", file.display()));
+        let text = std::fs::read_to_string(file).map_err(|error| fail(error.to_string()))?;
+        text.parse::<Mapping>().map_err(fail)
+    };
+    let mappings = files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let _ = MAPPINGS.set(mappings);
+    Ok(())
+}
+
+/// Returns how inputs are read of which these traces are kept.
+pub fn read_options(keep: &KeptTraces) -> ReadOptions {
+    let maps = MAPPINGS.get().cloned().unwrap_or_default();
+    ReadOptions { keep: keep.clone(), maps, ..ReadOptions::default() }
+}
+
 /// Reads a file, or the part of it that a chunk is, into a set.
 fn read(path: &Path, input: &InputFile, into: &mut ManyInputs, watch: &(dyn Fn(u64) + Sync)) -> ReadResult {
     into.set.loading_group = input.group;
-    let options = ReadOptions { keep: input.keep.clone(), ..ReadOptions::default() };
+    let options = read_options(&input.keep);
     let mut reader = match &input.chunk {
         Some(chunk) => Reader::of_chunk(&input.name, options, chunk.from.as_ref(), chunk.until.clone()),
         None => Reader::new(&input.name, options),

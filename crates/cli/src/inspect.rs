@@ -9,7 +9,7 @@ use pathlight_engine::queries::{self, OverviewReport};
 use pathlight_engine::requests::GroupBy;
 use pathlight_ingest::{Ended, FileReport, KeptTraces};
 use pathlight_trace::{Overlap, PathSettings};
-use pathlight_view::{json, reading, sampling};
+use pathlight_view::{guess, json, reading, sampling};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -25,6 +25,9 @@ pub struct Args {
     /// Write to this file instead of standard output
     #[arg(long, short = 'o')]
     out: Option<PathBuf>,
+    /// Print what the fields of rows nobody knows may be, as a mapping for `--map`
+    #[arg(long, conflicts_with = "json")]
+    guess: bool,
     #[command(flatten)]
     reading: common::ReadingOption,
     #[command(flatten)]
@@ -45,6 +48,15 @@ const OUTSIDE: usize = 5;
 pub fn run(args: &Args) -> Result<(), Failure> {
     let Loaded { mut pool, files } =
         input::load(&[&args.files], args.threads, &KeptTraces::All, &args.weight, args.out.as_deref())?;
+    if args.guess {
+        let guesses: Vec<String> = files.iter().filter_map(guess::text).collect();
+        if guesses.is_empty() {
+            return Err(Failure::NoMatch(
+                "there is nothing to guess: no file holds rows that are not known".into(),
+            ));
+        }
+        return output::print(args.out.as_deref(), &guesses.join("\n"));
+    }
     let overlap = Overlap::default();
     let settings = PathSettings { overlap, reading: args.reading.over(overlap), by_service: false };
     let overview =

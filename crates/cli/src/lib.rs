@@ -65,6 +65,10 @@ use pathlight_base::format::harmless;
 struct CommandLine {
     #[command(subcommand)]
     command: Command,
+    /// Read rows of a form of your own by this mapping of their fields, which `pathlight inspect --guess` writes; may be
+    /// repeated
+    #[arg(long, global = true, value_name = "FILE")]
+    map: Vec<PathBuf>,
 }
 
 /// One variant a command, in the order of the page's sidebar; the text is its line in the help. Names of earlier
@@ -219,6 +223,9 @@ impl From<serde_json::Error> for Failure {
 pub fn run() -> ExitCode {
     // clap ends the process itself where only help or the version was asked for, and with 2 on a bad line.
     let line = CommandLine::parse();
+    if let Err(failure) = input::take_mappings(&line.map) {
+        return exit_code(Err(failure));
+    }
     let result = match line.command {
         Command::Generate(args) => generate::run(&args),
         Command::Anomaly(args) => anomaly::run(&args),

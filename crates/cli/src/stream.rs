@@ -10,9 +10,7 @@ use super::{Failure, input};
 use flate2::read::MultiGzDecoder;
 use pathlight_base::format::counted;
 use pathlight_engine::summaries::{Merger, Summary, SummarySettings, by_day};
-use pathlight_ingest::{
-    Ended, FileReport, HEAD_BYTES, KeptTraces, ReadOptions, Reader, SplitFinder, SplitPoint,
-};
+use pathlight_ingest::{Ended, FileReport, HEAD_BYTES, KeptTraces, Reader, SplitFinder, SplitPoint};
 use pathlight_trace::{Portable, TraceSet};
 use pathlight_view::sampling;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -160,7 +158,7 @@ impl Chunk {
     /// Reads it into a set of its own.
     fn read(&mut self, keep: &KeptTraces) -> (TraceSet, FileReport) {
         let mut set = TraceSet::new();
-        let options = ReadOptions { keep: keep.clone(), ..ReadOptions::default() };
+        let options = input::read_options(keep);
         let is_part = self.from.is_some() || self.until.is_some();
         let mut reader = if is_part {
             Reader::of_chunk(&self.name, options, self.from.as_ref(), self.until.clone())

@@ -3,6 +3,7 @@
 use crate::bytes::masks::Masks;
 use crate::bytes::window::Window;
 use crate::formats::jaeger_fast::FastReader;
+use crate::guess::Mapping;
 use crate::judge::{Judge, Refusal};
 use crate::sink::Sink;
 use crate::summaries::TakeSummaries;
@@ -20,6 +21,8 @@ pub(crate) struct Context<'a> {
     pub judge: Option<&'a mut Judge>,
     /// Takes summaries of traces; `None`: they are refused.
     pub summaries: Option<&'a mut dyn TakeSummaries>,
+    /// What people have said of rows that no format is known of.
+    pub maps: &'a [Mapping],
     /// Name of the input.
     pub name: &'a str,
     pub how: How,
@@ -48,7 +51,7 @@ pub(crate) struct How {
 impl<'a> Context<'a> {
     /// Returns what a source needs that is read and whose summaries are refused.
     pub fn new(sink: &'a mut Sink, set: &'a mut TraceSet, scratch: &'a mut Scratch, how: How) -> Context<'a> {
-        Context { sink, set, scratch, judge: None, summaries: None, name: "", how }
+        Context { sink, set, scratch, judge: None, summaries: None, maps: &[], name: "", how }
     }
 
     /// Takes note of JSON that is no trace.

@@ -3,6 +3,7 @@
 
 use crate::clock::{Clock, Unit};
 use crate::formats::foreign::{self, Foreign};
+use crate::guess::Guess;
 use crate::json::node::{Bad, Node};
 use crate::report::{ACCEPTED, ErrorKind};
 
@@ -17,6 +18,10 @@ const DOUBTFUL_US: f64 = 34_560_000e6;
 /// In another unit none may be longer than a day, and half of them no longer than a minute.
 const DAY_US: f64 = 86_400e6;
 const MINUTE_US: f64 = 60e6;
+
+/// What to do with rows that nobody knows.
+const GUESS: &str =
+    "pathlight inspect --guess says which field may be what, and --map FILE reads by it; the page asks.";
 
 /// What a record must have to be a span of a format. Each text is a key; of a list of keys one is enough.
 #[derive(Clone, Copy, Debug)]
@@ -39,13 +44,27 @@ pub(crate) struct Refusal {
     pub offset: u64,
     pub reason: String,
     pub next: String,
+    /// What it may be all the same, if it may be rows.
+    pub guess: Option<Box<Guess>>,
+    /// Whether it is not known what it is.
+    pub is_unknown: bool,
 }
 
 impl Refusal {
     /// Returns the refusal of a file of another tool.
-    pub fn foreign(Foreign { what, next, .. }: Foreign) -> Refusal {
+    pub fn foreign(Foreign { what, next, is_vague, .. }: Foreign) -> Refusal {
         let reason = format!("this looks like {what}");
-        Refusal { kind: ErrorKind::Foreign, offset: 0, reason, next: next.to_owned() }
+        let next = next.to_owned();
+        Refusal { kind: ErrorKind::Foreign, offset: 0, reason, next, guess: None, is_unknown: is_vague }
+    }
+
+    /// Returns the same with what a text may be, if that is not known.
+    pub fn with_guess(mut self, text: &[u8]) -> Refusal {
+        self.guess = if self.is_unknown { Guess::of(text).map(Box::new) } else { None };
+        if self.guess.as_ref().is_some_and(|guess| !guess.mapping.is_empty()) {
+            self.next = format!("It may be rows of spans: {GUESS} {}", self.next);
+        }
+        self
     }
 }
 
@@ -164,7 +183,9 @@ impl Judge {
                 "only {spans} of its first {records} records are spans; the first that is none is {what}"
             ),
         };
-        Err(Refusal { kind: ErrorKind::OtherJson, offset: *offset, reason, next: format!("{ACCEPTED}.") })
+        let next = format!("{ACCEPTED}.");
+        let kind = ErrorKind::OtherJson;
+        Err(Refusal { kind, offset: *offset, reason, next, guess: None, is_unknown: true })
     }
 
     /// Returns the unit that fits if that of the format does not, with the first span whose times say so and a sentence

@@ -9,6 +9,7 @@ mod clock;
 mod context;
 mod document;
 pub mod formats;
+mod guess;
 mod json;
 mod judge;
 mod keep;
@@ -17,8 +18,11 @@ mod report;
 mod sink;
 mod summaries;
 mod target;
+#[cfg(test)]
+mod tests;
 
 pub use bytes::trial::HEAD_BYTES;
+pub use guess::{Guess, GuessField, GuessedRow, Mapping};
 pub use json::walk::split::{SEARCH_BYTES, SplitFinder, SplitPoint, places_to_split};
 pub use keep::KeptTraces;
 pub use reader::{ReadOptions, Reader};

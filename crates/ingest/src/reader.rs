@@ -5,6 +5,7 @@ use crate::bytes::nested::Nested as _;
 use crate::bytes::sniff::{HTML, quote};
 use crate::bytes::source::Source;
 use crate::context::{Context, How, Scratch, Stop, WalkEnd};
+use crate::guess::{Guess, Mapping};
 use crate::json::walk::split::SplitPoint;
 use crate::judge::Refusal;
 use crate::keep::KeptTraces;
@@ -25,6 +26,8 @@ pub struct ReadOptions {
     pub masks: Masks,
     /// The traces that are kept.
     pub keep: KeptTraces,
+    /// What people have said of rows that no format is known of; the first that fits counts.
+    pub maps: Vec<Mapping>,
 }
 
 /// Reads one input (a file, an archive, pasted text) into a [`TraceSet`].
@@ -70,6 +73,8 @@ pub struct Reader {
     /// Bytes on their way from [`Reader::feed_by`] to [`Reader::feed`].
     rest: Vec<u8>,
     failed: Option<IngestError>,
+    /// What an input may be that is not recognised.
+    guess: Option<Box<Guess>>,
 }
 
 impl Reader {
@@ -88,6 +93,7 @@ impl Reader {
             head: Vec::new(),
             rest: Vec::new(),
             failed: None,
+            guess: None,
         }
     }
 
@@ -162,8 +168,8 @@ impl Reader {
         set: &'a mut TraceSet,
         summaries: Option<&'a mut dyn TakeSummaries>,
     ) -> (&'a mut Source, Context<'a>) {
-        let Reader { source, sink, scratch, name, how, .. } = self;
-        (source, Context { summaries, name, ..Context::new(sink, set, scratch, *how) })
+        let Reader { source, sink, scratch, name, how, options, .. } = self;
+        (source, Context { summaries, name, maps: &options.maps, ..Context::new(sink, set, scratch, *how) })
     }
 
     fn take(
@@ -259,6 +265,7 @@ impl Reader {
             problems: self.sink.problems.list,
             ended,
             keep: self.options.keep,
+            guess: self.guess,
             chunk,
         }
     }
@@ -267,7 +274,7 @@ impl Reader {
         IngestError { kind, file: self.name.clone(), offset, reason, next: next.to_owned() }
     }
 
-    fn stopped(&self, stop: Stop) -> IngestError {
+    fn stopped(&mut self, stop: Stop) -> IngestError {
         match stop {
             Stop::Summary(reason) => self.error(
                 ErrorKind::NothingReadable,
@@ -281,7 +288,10 @@ impl Reader {
                 full.to_string(),
                 "Load fewer files, or keep a sample of the traces.",
             ),
-            Stop::Refused(Refusal { kind, offset, reason, next }) => self.error(kind, offset, reason, &next),
+            Stop::Refused(Refusal { kind, offset, reason, next, guess, .. }) => {
+                self.guess = guess;
+                self.error(kind, offset, reason, &next)
+            }
             Stop::Unknown(head, what) => {
                 let seen = match what {
                     "" => "its content is not recognised".to_owned(),

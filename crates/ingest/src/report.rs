@@ -1,15 +1,16 @@
 //! The report on an input: its format, what was odd in it, how it ended.
 
 use crate::formats::FORMATS;
+use crate::guess::Guess;
 use crate::keep::KeptTraces;
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Serialize, Serializer};
 
 /// What can be read, for messages.
 pub(crate) const ACCEPTED: &str = "Accepted are traces as JSON (Jaeger with its documents in Elasticsearch and Cassandra, OTLP, \
-                        Zipkin, OpenTelemetry SDK output, Next.js), one document or many (NDJSON), OTLP as \
-                        protobuf, saved reports (.html) and summaries of traces (.pathlight); also as .gz \
-                        or .zip";
+                        Zipkin, OpenTelemetry SDK output, Next.js, rows of about twenty other tools), one document or \
+                        many (NDJSON), tables of spans (CSV), OTLP as protobuf, saved reports (.html) and summaries of \
+                        traces (.pathlight); also as .gz, .zst or .zip";
 
 /// What was odd in an input. Nothing of this stops a load.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
@@ -200,8 +201,8 @@ pub struct FileReport {
     /// Name of the file as given.
     pub name: String,
     /// Format, recognised by content: `jaeger`, `jaeger-ui`, `jaeger-spans`, `elasticsearch`, `otlp`, `zipkin-v2`, `zipkin-v1`,
-    /// `otel-stdout`, `pathlight`, `otlp-protobuf`, `jaeger-protobuf`, `jaeger-cassandra`, `next-trace`, `summary`,
-    /// joined by `+` where a file holds several, with `gzip`, `zip` and `utf-16`; empty if
+    /// `otel-stdout`, `pathlight`, `otlp-protobuf`, `jaeger-protobuf`, `jaeger-cassandra`, `next-trace`, `summary`, or
+    /// one that a table describes (`docs/definitions/ingest.md` section 1), joined by `+` where a file holds several, with `gzip`, `zip` and `utf-16`; empty if
     /// unknown.
     pub format: String,
     /// Size of the file as it is, packed.
@@ -217,6 +218,9 @@ pub struct FileReport {
     /// Which traces were kept (`--sample`, `--keep-service`); counts are of those. Missing if all were.
     #[serde(default)]
     pub keep: KeptTraces,
+    /// What an input may be that is not recognised, if it may be rows.
+    #[serde(default)]
+    pub guess: Option<Box<Guess>>,
     /// What only the report of a chunk of an input holds.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub chunk: Option<ChunkEnd>,
@@ -226,7 +230,7 @@ pub struct FileReport {
 impl Serialize for FileReport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let has_all = !serializer.is_human_readable();
-        let mut out = serializer.serialize_struct("FileReport", 9)?;
+        let mut out = serializer.serialize_struct("FileReport", 10)?;
         out.serialize_field("name", &self.name)?;
         out.serialize_field("format", &self.format)?;
         out.serialize_field("bytes", &self.bytes)?;
@@ -236,6 +240,9 @@ impl Serialize for FileReport {
         out.serialize_field("ended", &self.ended)?;
         if has_all || !self.keep.is_all() {
             out.serialize_field("keep", &self.keep)?;
+        }
+        if has_all || self.guess.is_some() {
+            out.serialize_field("guess", &self.guess)?;
         }
         if has_all || self.chunk.is_some() {
             out.serialize_field("chunk", &self.chunk)?;
@@ -362,6 +369,7 @@ mod tests {
             problems: Vec::new(),
             ended: Ended::Whole,
             keep: KeptTraces::All,
+            guess: None,
             chunk: None,
         }
     }

@@ -13,6 +13,7 @@ pub mod export;
 pub mod findings;
 pub mod flame;
 pub mod flow;
+pub mod guess;
 pub mod heatmap;
 pub mod json;
 pub mod keys;

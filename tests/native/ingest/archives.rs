@@ -41,6 +41,21 @@ fn kinds(report: &FileReport) -> Vec<(ProblemKind, u64)> {
 }
 
 #[test]
+fn what_zstd_has_packed_is_read_and_of_a_cut_file_what_came_before() {
+    for (file, bytes) in crate::common::replay::packed() {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        let whole = crate::common::replay::read(&bytes, false, 1, || usize::MAX);
+        assert_eq!(crate::common::replay::read(&bytes, false, 1, || 3), whole, "{name}");
+        let report = &whole.1[0];
+        assert_eq!((report.traces, report.spans, report.problems.len()), (1, 3, 0), "{name}: {report:?}");
+        assert!(report.format.ends_with("+zstd"), "{name}: {}", report.format);
+        // The frame is cut in the middle of its last block.
+        let cut = &crate::common::replay::read(&bytes[..bytes.len() - 9], false, 1, || usize::MAX).1[0];
+        assert!(cut.problems.iter().any(|problem| problem.kind == ProblemKind::BadMember), "{name}: {cut:?}");
+    }
+}
+
+#[test]
 fn gzip_members_are_one_text() {
     let text = trace("a1");
     let (first, second) = text.split_at(70);

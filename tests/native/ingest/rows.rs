@@ -1,7 +1,7 @@
 //! Rows of other tools: each file is read with the right values.
 
 use crate::common::replay::{project, read};
-use pathlight::ingest::{Ended, FileReport, ReadOptions, Reader};
+use pathlight::ingest::{Ended, FileReport, ProblemKind, ReadOptions, Reader};
 use pathlight::trace::{Flags, TraceSet};
 
 /// What is in a file: its format, and parent, service, operation, start and duration in microseconds, kind and error of its
@@ -201,5 +201,139 @@ fn every_file_beside_the_project_is_known() {
         let name = file.file_name().into_string().unwrap();
         let right = FILES.iter().find(|right| right.0 == name);
         check(*right.unwrap_or_else(|| panic!("{name} is not known")), &std::fs::read(file.path()).unwrap());
+    }
+}
+
+/// A record of each format that may be one line: `@` is its number, `#` its start.
+const LINES: [(&str, &str); 16] = [
+    (
+        "otel-python",
+        r#"{"name":"op@","context":{"trace_id":"0x@","span_id":"0x@"},"kind":"SpanKind.SERVER","parent_id":null,"start_time":#,"end_time":"2026-01-05T10:00:01Z","status":{"status_code":"UNSET"},"resource":{"attributes":{"service.name":"s"}}}"#,
+    ),
+    (
+        "otel-js",
+        r#"{"name":"op@","kind":1,"spanContext":{"traceId":"@","spanId":"@"},"startTime":#,"endTime":[1767607201,0],"duration":[1,0],"attributes":{},"resource":{"attributes":{"service.name":"s"}}}"#,
+    ),
+    (
+        "clickhouse",
+        r#"{"Timestamp":#,"TraceId":"@","SpanId":"@","ParentSpanId":"","SpanName":"op@","SpanKind":"Server","ServiceName":"s","Duration":"1000","SpanAttributes":{},"ResourceAttributes":{}}"#,
+    ),
+    (
+        "signoz",
+        r#"{"timestamp":#,"trace_id":"@","span_id":"@","parent_span_id":"","name":"op@","duration_nano":5000,"resources_string":{"service.name":"s"}}"#,
+    ),
+    (
+        "elastic-apm",
+        r#"{"_source":{"@timestamp":"2026-01-05T10:00:00Z","processor":{"event":"transaction"},"trace":{"id":"@"},"transaction":{"id":"@","name":"op@","duration":{"us":5}},"service":{"name":"s"},"timestamp":{"us":#}}}"#,
+    ),
+    (
+        "data-prepper",
+        r#"{"traceId":"@","spanId":"@","parentSpanId":"","name":"op@","startTime":#,"endTime":"2026-01-05T10:00:01Z","durationInNanos":5000,"serviceName":"s"}"#,
+    ),
+    (
+        "datadog",
+        r#"[{"trace_id":@,"span_id":@,"parent_id":0,"name":"web","resource":"op@","service":"s","error":0,"meta":{},"start":#,"duration":5000}]"#,
+    ),
+    (
+        "xray",
+        r#"{"id":"@","name":"op@","trace_id":"1-@","start_time":#,"end_time":1767607201.5,"http":{},"subsegments":[]}"#,
+    ),
+    (
+        "skywalking",
+        r#"{"traceId":"t@","traceSegmentId":"g@","service":"s","spans":[{"operationName":"op@","startTime":#,"endTime":1767607201500,"spanType":0,"spanId":0,"parentSpanId":-1}]}"#,
+    ),
+    (
+        "honeycomb",
+        r#"{"Timestamp":#,"trace.trace_id":"@","trace.span_id":"@","name":"op@","service.name":"s","duration_ms":5}"#,
+    ),
+    (
+        "new-relic",
+        r#"{"common":{"attributes":{}},"spans":[{"id":"@","trace.id":"@","timestamp":#,"attributes":{"name":"op@","service.name":"s","duration.ms":5}}]}"#,
+    ),
+    (
+        "phoenix",
+        r#"{"name":"op@","context":{"trace_id":"@","span_id":"@"},"span_kind":"LLM","parent_id":null,"start_time":#,"end_time":"2026-01-05T10:00:01Z","status_code":"OK"}"#,
+    ),
+    (
+        "langfuse",
+        r#"{"id":"@","traceId":"@","type":"SPAN","name":"op@","startTime":#,"endTime":"2026-01-05T10:00:01Z","parentObservationId":null}"#,
+    ),
+    (
+        "langsmith",
+        r#"{"id":"@","trace_id":"@","name":"op@","run_type":"llm","start_time":#,"end_time":"2026-01-05T10:00:01","parent_run_id":null}"#,
+    ),
+    (
+        "google-cloud-trace",
+        r#"{"projectId":"p","traceId":"@","spans":[{"spanId":"@","name":"op@","startTime":#,"endTime":"2026-01-05T10:00:01Z","labels":{}}]}"#,
+    ),
+    (
+        "sentry",
+        r#"{"event_id":"@","transaction":"op@","start_timestamp":#,"timestamp":1767607201.5,"contexts":{"trace":{"trace_id":"@","span_id":"@","op":"http.server"}},"spans":[]}"#,
+    ),
+];
+
+/// Returns the start of a record as each format writes it.
+fn start_of(format: &str) -> &'static str {
+    match format {
+        "otel-js" => "[1767607200,0]",
+        "elastic-apm" => "1767607200000000",
+        "datadog" | "signoz" => "1767607200000000000",
+        "xray" | "sentry" => "1767607200.5",
+        "skywalking" | "new-relic" => "1767607200000",
+        _ => "\"2026-01-05T10:00:00Z\"",
+    }
+}
+
+#[test]
+fn a_bad_record_in_the_middle_costs_itself_only() {
+    for (format, line) in LINES {
+        let write = |n: u64, start: &str| {
+            // The key of Elasticsearch begins with the sign too.
+            let line = line.replace("\"@timestamp", "\"%timestamp").replace('@', &n.to_string());
+            line.replace('%', "@").replace('#', start)
+        };
+        let lines = |bad: &str| {
+            let lines = (11..=41).map(|n| write(n, if n == 26 { bad } else { start_of(format) }));
+            lines.collect::<Vec<_>>().join("\n")
+        };
+        let (all, report) = spans(lines(start_of(format)).as_bytes());
+        assert_eq!((all.len(), report.format.as_str()), (31, format), "{report:?}");
+        for bad in ["[true]", "{}", "\"yesterday\""] {
+            let (found, report) = spans(lines(bad).as_bytes());
+            assert_eq!((found.len(), &report.ended), (30, &Ended::Whole), "{format}, {bad}: {report:?}");
+            assert!(found.iter().all(|span| !span.contains("op26")), "{format}: {found:?}");
+            assert!(
+                report.problems.iter().any(|problem| problem.kind == ProblemKind::WrongType),
+                "{format}: {report:?}"
+            );
+        }
+        // A line that is cut costs itself too.
+        let text = lines(start_of(format));
+        let at = text.find("op26").unwrap();
+        let cut = format!("{}{}", &text[..at + 4], &text[at + text[at..].find('\n').unwrap()..]);
+        let (found, report) = spans(cut.as_bytes());
+        assert_eq!((found.len(), &report.ended), (30, &Ended::Whole), "{format}: {report:?}");
+    }
+}
+
+#[test]
+fn rows_of_a_form_of_ones_own_are_read_by_a_mapping_only() {
+    let text = std::fs::read(project("tests/fixtures/guess/11-ends.json")).unwrap();
+    let (found, report) = spans(&text);
+    assert!(found.is_empty());
+    let Ended::Failed(error) = &report.ended else { panic!("{report:?}") };
+    assert!(error.next.contains("pathlight inspect --guess"), "{error}");
+    let guess = report.guess.unwrap();
+    let map = guess.mapping.parse().unwrap();
+    let (mut set, options) = (TraceSet::new(), ReadOptions { maps: vec![map], ..ReadOptions::default() });
+    let mut reader = Reader::new("input", options);
+    reader.feed(&text, &mut set).unwrap();
+    let report = reader.finish(&mut set);
+    assert_eq!((report.format.as_str(), report.traces, report.problems.len()), ("rows", 10, 0), "{report:?}");
+    set.seal().unwrap();
+    // No child begins before its parent: starts are ends less durations.
+    for row in 0..set.spans() as u32 {
+        let parent = set.parent(row);
+        assert!(parent == u32::MAX || set.start_us(row) + 1000 >= set.start_us(parent));
     }
 }

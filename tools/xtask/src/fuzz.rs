@@ -12,9 +12,9 @@ use crate::{Outcome, sh};
 pub const USAGE: &str = "[TARGET]... [--minutes N] [--replay]  fuzz the readers, or replay seeded changes";
 
 /// The first of [`TARGETS`] that is as in `tests/common/stored.rs`.
-const FIRST_STORED: usize = 37;
+const FIRST_STORED: usize = 38;
 /// As in `tests/common/replay.rs`, and then as in `tests/common/stored.rs`.
-const TARGETS: [&str; 44] = [
+const TARGETS: [&str; 45] = [
     "jaeger",
     "jaeger-ui",
     "jaeger-spans",
@@ -50,6 +50,7 @@ const TARGETS: [&str; 44] = [
     "rows",
     "lines",
     "gzip",
+    "zstd",
     "zip",
     "saved-report",
     "summary",

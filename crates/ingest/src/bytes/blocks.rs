@@ -146,11 +146,7 @@ impl Blocks {
 
     /// Ends the text.
     pub fn finish(&mut self, out: &mut Vec<u8>) -> Leftovers {
-        // A line without an end may lack more.
         let is_cut = !self.line.trim_ascii().is_empty();
-        if is_cut {
-            self.block.clear();
-        }
         let is_whole = self.end(out);
         Leftovers { bad: 0, is_cut: is_cut || !is_whole }
     }

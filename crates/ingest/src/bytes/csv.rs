@@ -92,6 +92,10 @@ impl Csv {
     /// of names.
     pub fn of(head: &[u8]) -> Option<Csv> {
         let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+        // Lines of JSON have commas too.
+        if matches!(head.trim_ascii_start().first(), Some(b'{' | b'[')) {
+            return None;
+        }
         let first = head.split(|&byte| byte == b'\n').next()?;
         let count = |separator: &u8| first.iter().filter(|byte| *byte == separator).count();
         let separator =
@@ -153,8 +157,10 @@ impl Csv {
         if self.row.bytes > 0 {
             let is_open = self.row.state == State::Quoted;
             self.row.end_value();
-            is_cut = is_open || self.row.values.len() < self.names.len();
-            if !is_cut {
+            // A row of which only the last value is cut is kept.
+            let is_short = self.row.values.len() < self.names.len();
+            is_cut = is_open || is_short;
+            if !is_short {
                 self.end_row(out);
             }
         }
@@ -201,13 +207,16 @@ mod tests {
             "{\"a\":\"1\",\"b;x\":\"x\\\"y, z\\u000a\",\"c\":\"\",\"d\":\"\"}\n{\"a\":\"5\",\"b;x\":\"6\",\"c\":\"7\",\"d\":\"8\"}\n"
         );
         assert_eq!((bad, is_cut), (1, false));
-        assert_eq!(read(b"a;b;c;d\n1;2;3;4\n5;6;7").unwrap().2, true);
-        assert_eq!(read(b"a;b;c;d\n1;2;3;4\n5;6;7;\"8").unwrap().2, true);
+        assert!(read(b"a;b;c;d\n1;2;3;4\n5;6;7").unwrap().2);
+        let (out, _, is_cut) = read(b"a;b;c;d\n1;2;3;4\n5;6;7;\"8").unwrap();
+        assert!(is_cut && out.ends_with("\"d\":\"8\"}\n"));
     }
 
     #[test]
     fn what_is_no_table_is_none() {
-        for text in ["a,b,c\n1,2,3", "a,b,c,d\n1,2", "1,2,3,4\n1,2,3,4", "hello", "", "a,b,c,d"] {
+        for text in
+            ["a,b,c\n1,2,3", "a,b,c,d\n1,2", "1,2,3,4\n1,2,3,4", "hello", "", "a,b,c,d", "{a,b,c,d\n{a,b,c,d"]
+        {
             assert!(read(text.as_bytes()).is_none(), "{text}");
         }
     }

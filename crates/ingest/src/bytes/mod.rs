@@ -15,6 +15,7 @@ pub(crate) mod trial;
 mod utf16;
 pub(crate) mod window;
 pub(crate) mod zip;
+mod zstd;
 
 pub use masks::Masks;
 pub use protobuf::otlp_json;

@@ -1,5 +1,6 @@
 //! Recognises a format by the first bytes of an input.
 
+use super::zstd;
 use crate::formats::otlp_protobuf as protobuf;
 use crate::formats::otlp_protobuf::Framing;
 
@@ -19,6 +20,7 @@ pub(crate) enum Kind {
     /// JSON, as far as one can see, after this many bytes of byte order mark.
     Text(usize),
     Gzip,
+    Zstd,
     Zip,
     /// Text in two bytes a unit, as that of Windows.
     Utf16(ByteOrder),
@@ -49,13 +51,12 @@ impl Kind {
 /// What a summary of traces begins with, whatever its version (crate `engine` writes them).
 const SUMMARY: &[u8] = b"pathlight-summary ";
 
-const MAGIC: [(&[u8], &str); 24] = [
+const MAGIC: [(&[u8], &str); 23] = [
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"\x89PNG", "a PNG image"),
     (b"GIF8", "a GIF image"),
     (b"RIFF", "a media file"),
     (b"%PDF", "a PDF document"),
-    (b"\x28\xb5\x2f\xfd", "zstandard compressed data"),
     (b"BZh", "bzip2 compressed data"),
     (b"\xfd7zXZ", "xz compressed data"),
     (b"7z\xbc\xaf", "a 7-Zip archive"),
@@ -83,6 +84,9 @@ pub(crate) const HTML: &str = "an HTML page";
 pub(crate) fn sniff(head: &[u8]) -> Kind {
     match head {
         [0x1f, 0x8b, ..] => return Kind::Gzip,
+        _ if head.starts_with(zstd::MAGIC) => return Kind::Zstd,
+        // The length of a message stands before it.
+        [_, _, _, _, rest @ ..] if rest.starts_with(zstd::MAGIC) => return Kind::Zstd,
         _ if crate::formats::columns::begin_with(head) => return Kind::Columns,
         _ if head.starts_with(SUMMARY) => return Kind::Summary,
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => return Kind::Zip,
@@ -116,23 +120,6 @@ pub(crate) fn sniff(head: &[u8]) -> Kind {
     match MAGIC.iter().find(known) {
         Some((_, name)) => Kind::Other(name),
         None => Kind::Unknown,
-    }
-}
-
-/// Returns whether a text that could be JSON by its first byte may be rows of something else: it begins with a quote, as
-/// a table does, or with an object whose keys have none.
-pub(crate) fn may_be_lines(text: &[u8]) -> bool {
-    let text = text.trim_ascii_start();
-    match text.first() {
-        Some(b'"') => true,
-        Some(b'{' | b'[') => {
-            let rest = text[1..].trim_ascii_start();
-            let rest = rest.strip_prefix(b"{").map_or(rest, <[u8]>::trim_ascii_start);
-            let is_word =
-                !rest.starts_with(b"true") && !rest.starts_with(b"false") && !rest.starts_with(b"null");
-            rest.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'\'') && is_word
-        }
-        _ => false,
     }
 }
 

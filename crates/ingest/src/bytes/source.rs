@@ -9,6 +9,7 @@ use super::trial::Trial;
 use super::utf16::Utf16;
 use super::window::Window;
 use super::zip::Zip;
+use super::zstd::Zstd;
 use crate::context::{Context, How, PIECE, Stop, WalkEnd};
 use crate::formats::columns::{self, Columns};
 use crate::formats::saved_report::SavedReport;
@@ -18,6 +19,7 @@ use crate::json::walk::split::SplitPoint;
 use crate::judge::Refusal;
 use crate::report::ProblemKind;
 use pathlight_trace::SetFull;
+use std::sync::Arc;
 
 /// Greatest depth of archives inside archives.
 const MAX_LAYERS: u32 = 4;
@@ -39,13 +41,14 @@ enum Opened {
     Trial(Box<Trial>),
     Records(Records),
     Gzip(Box<Gzip<Source>>),
+    Zstd(Box<Zstd<Source>>),
     Zip(Box<Zip<Source>>),
     Columns(Columns),
     /// An HTML page, which may be a saved report.
     SavedReport(Box<SavedReport<Source>>),
     Utf16(Box<Utf16<Source>>),
-    /// A text that is no JSON, as far as one can see, or none that is whole: what it is shows in more of it.
-    Lines(Vec<u8>, Kind),
+    /// A text that is no JSON: what it is shows in more of it.
+    Lines(Vec<u8>),
     /// Rows that are no JSON.
     Converted(Box<Converted<Source>>),
     /// A summary of traces, as far as it was read.
@@ -96,9 +99,6 @@ impl Source {
         let refuse = |what| Err(Stop::Unknown(head[..head.len().min(HEAD)].to_vec(), what));
         let kind = sniff::sniff(head);
         match kind {
-            Kind::Text(mark) if sniff::may_be_lines(&head[mark..]) && !cx.how.is_recognised => {
-                self.opened = Opened::Lines(Vec::new(), kind);
-            }
             Kind::Text(_) | Kind::Blank(_) | Kind::Protobuf(_) => {
                 self.opened = match cx.how.is_recognised {
                     true => Opened::Records(Records::of(kind, None, cx)),
@@ -109,12 +109,16 @@ impl Source {
                 };
                 return Ok(kind.mark());
             }
-            Kind::Gzip | Kind::Zip if self.layer >= MAX_LAYERS => {
+            Kind::Gzip | Kind::Zstd | Kind::Zip if self.layer >= MAX_LAYERS => {
                 return refuse("archives within archives, more than four deep");
             }
             Kind::Gzip => {
                 self.opened = Opened::Gzip(Box::new(Gzip::new(self.layer + 1)));
                 cx.sink.saw_packing("gzip");
+            }
+            Kind::Zstd => {
+                self.opened = Opened::Zstd(Box::new(Zstd::new(self.layer + 1)));
+                cx.sink.saw_packing("zstd");
             }
             Kind::Zip => {
                 self.opened = Opened::Zip(Box::new(Zip::new(self.layer)));
@@ -137,7 +141,7 @@ impl Source {
             Kind::Summary => self.opened = Opened::Summary(Vec::new()),
             Kind::Other(what) if !self.open_saved_report(head, what) => return refuse(what),
             Kind::Unknown if !self.open_saved_report(head, "") => {
-                self.opened = Opened::Lines(Vec::new(), kind);
+                self.opened = Opened::Lines(Vec::new());
             }
             // A saved report.
             Kind::Utf16(_) | Kind::Other(_) | Kind::Unknown => {}
@@ -163,7 +167,7 @@ impl Source {
                 self.decide(cx)?;
                 self.pass(&bytes[used..], cx)
             }
-            Opened::Lines(held, _) => {
+            Opened::Lines(held) => {
                 let more = bytes.len().min(LOOK_BYTES - held.len());
                 held.extend_from_slice(&bytes[..more]);
                 if held.len() < LOOK_BYTES {
@@ -175,6 +179,7 @@ impl Source {
             Opened::Converted(text) => text.feed(bytes, cx),
             Opened::Records(records) => records.feed(bytes, cx),
             Opened::Gzip(gzip) => gzip.feed(bytes, cx),
+            Opened::Zstd(zstd) => zstd.feed(bytes, cx),
             Opened::Zip(zip) => zip.feed(bytes, cx),
             Opened::Utf16(text) => text.feed(bytes, cx),
             Opened::Columns(columns) => columns.feed(bytes, cx),
@@ -189,30 +194,37 @@ impl Source {
 
     /// Tells what a text is by its first lines, and reads them.
     fn decide_lines(&mut self, cx: &mut Context<'_>) -> Result<(), Stop> {
-        let Opened::Lines(held, kind) = std::mem::take(&mut self.opened) else { return Ok(()) };
+        let Opened::Lines(held) = std::mem::take(&mut self.opened) else { return Ok(()) };
         if let Some(text) = Converted::of(&held, self.layer) {
             self.opened = Opened::Converted(Box::new(text));
             return self.pass(&held, cx);
         }
-        let Kind::Text(mark) = kind else {
-            return Err(match foreign::of(&held) {
-                Some(foreign) => Stop::Refused(Refusal::foreign(foreign)),
-                None => Stop::Unknown(held[..held.len().min(HEAD)].to_vec(), ""),
-            });
-        };
-        let windows = std::mem::take(&mut cx.scratch.windows);
-        self.opened = Opened::Trial(Box::new(Trial::new(kind, windows, cx.how, None)));
-        self.pass(&held[mark..], cx)
+        Err(match foreign::of(&held) {
+            Some(foreign) => Stop::Refused(Refusal::foreign(foreign)),
+            None => Stop::Unknown(held[..held.len().min(HEAD)].to_vec(), ""),
+        })
     }
 
     /// Ends the trial, and reads what it has seen if that is spans.
     fn decide(&mut self, cx: &mut Context<'_>) -> Result<(), Stop> {
         let Opened::Trial(mut trial) = std::mem::take(&mut self.opened) else { return Ok(()) };
         cx.scratch.windows.append(&mut trial.windows());
-        let found = if trial.is_of_spans() { None } else { trial.table(rows::tables()) };
+        let said: Vec<_> = cx.maps.iter().map(|map| Arc::clone(&map.0)).collect();
+        let find = || trial.table(&said).or_else(|| trial.table(rows::tables()));
+        let found = if trial.is_of_spans() { None } else { find() };
+        if found.is_none()
+            && !trial.is_of_spans()
+            && let Some(text) = Converted::of(&trial.held, self.layer)
+        {
+            self.opened = Opened::Converted(Box::new(text));
+            return self.pass(&trial.held, cx);
+        }
         let (table, unit) = match found {
             Some((table, unit)) => (Some(table), unit),
-            None => (None, trial.verdict().map_err(Stop::Refused)?),
+            None => match trial.verdict() {
+                Ok(unit) => (None, unit),
+                Err(refusal) => return Err(Stop::Refused(refusal.with_guess(&trial.held))),
+            },
         };
         cx.sink.unit = unit.map(|(unit, at, text)| {
             cx.sink.problems.note(ProblemKind::OtherUnit, at, || text);
@@ -253,6 +265,7 @@ impl Nested for Source {
             }
             Opened::Converted(text) => text.inner.stop(cx),
             Opened::Gzip(gzip) => gzip.inner.stop(cx),
+            Opened::Zstd(zstd) => zstd.inner.stop(cx),
             Opened::Zip(zip) => zip.inner.as_mut().map_or(Ok(()), |inner| inner.stop(cx)),
             Opened::Utf16(text) => text.inner.stop(cx),
             _ => Ok(()),
@@ -275,6 +288,7 @@ impl Nested for Source {
             Opened::Converted(text) => text.finish(cx),
             Opened::Records(records) => records.finish(cx),
             Opened::Gzip(gzip) => gzip.finish(cx),
+            Opened::Zstd(zstd) => zstd.finish(cx),
             Opened::Zip(zip) => zip.finish(cx),
             Opened::Utf16(text) => text.finish(cx),
             Opened::Columns(columns) => Ok(columns.finish()),

@@ -97,6 +97,11 @@ fn skip_space(text: &[u8], mut at: usize) -> usize {
     at
 }
 
+/// Returns one past the value that begins at `from`; `None` if it does not end.
+pub(crate) fn value_end(text: &[u8], from: usize) -> Option<usize> {
+    skip_value(text, from).ok()
+}
+
 /// Returns one past the value that begins at `from`, or where it cannot go on.
 fn skip_value(text: &[u8], from: usize) -> Result<usize, usize> {
     let mut depth = 0usize;

@@ -69,6 +69,7 @@ pub(crate) mod tests {
             problems: Vec::new(),
             ended,
             keep: KeptTraces::All,
+            guess: None,
             chunk: None,
         }
     }

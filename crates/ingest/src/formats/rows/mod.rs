@@ -9,12 +9,9 @@ mod tags;
 mod values;
 mod walk;
 
-#[cfg(test)]
-mod tests;
-
 pub(crate) use builtin::{cassandra, jaeger_protobuf, tables};
-pub(crate) use table::{Table, Word};
-pub(crate) use values::{decimal_id, parts as halves};
+pub(crate) use table::{Table, UNITS, Word};
+pub(crate) use values::{decimal_id, of_text as time_of_text, parts as halves, said};
 pub(crate) use walk::{RowReader, single};
 
 use crate::clock::Clock;

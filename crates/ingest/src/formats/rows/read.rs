@@ -69,7 +69,8 @@ pub(super) fn span<'s, 'a: 's>(
         detail = Some(node.plain()?.text.into_owned());
     }
     let name = name.as_ref().map_or("", |name| &name.text);
-    let operation = match detail.filter(|detail| !detail.is_empty() && !name.contains(detail.as_str())) {
+    let is_told = |detail: &String| name.split([' ', '/', ':']).any(|word| word == detail);
+    let operation = match detail.filter(|detail| !detail.is_empty() && !is_told(detail)) {
         Some(detail) => set.operation(&format!("{name} {detail}")),
         None => set.operation(name),
     };

@@ -193,6 +193,21 @@ impl Table {
         Ok(Table { lists, units, format: format as u8, has_decimal_traces, has_decimal_spans })
     }
 
+    /// Returns the word of a field, by its text.
+    pub fn word(text: &str) -> Option<Word> {
+        const FIELDS: [Word; 8] = [
+            Word::Trace,
+            Word::Span,
+            Word::Parent,
+            Word::Name,
+            Word::Service,
+            Word::Start,
+            Word::End,
+            Word::Duration,
+        ];
+        FIELDS.into_iter().find(|word| WORDS[*word as usize] == text)
+    }
+
     /// Returns what a word lists.
     pub fn list(&self, word: Word) -> &[String] {
         &self.lists[word as usize]

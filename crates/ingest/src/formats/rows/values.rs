@@ -11,7 +11,7 @@ use pathlight_trace::{SpanId, SpanKind, TraceId, TraceSet};
 
 /// A time as it was written: to the nanosecond, or in microseconds, perhaps with a fraction.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Stamp {
+pub(crate) enum Stamp {
     Ns(Number),
     Us(Number),
 }
@@ -61,10 +61,7 @@ pub(super) fn stamp(
         if given.is_empty() {
             return Ok(None);
         }
-        if let Some(plain) = parse_number(given.as_bytes()) {
-            return Ok(Some(number(plain)));
-        }
-        return said(given).map(|ns| Some(Stamp::Ns(ns))).ok_or_else(wrong);
+        return of_text(given, unit + power).map(Some).ok_or_else(wrong);
     }
     if node.is_array() {
         let mut parts = node.elements();
@@ -78,6 +75,14 @@ pub(super) fn stamp(
         return parts(node)?.map(|whole| Some(number(whole))).ok_or_else(wrong);
     }
     Ok(Some(number(node.number()?.ok_or_else(wrong)?)))
+}
+
+/// Returns the time that a text says; a number is in the unit that a power of ten makes seconds of.
+pub(crate) fn of_text(given: &str, power: i32) -> Option<Stamp> {
+    match parse_number(given.as_bytes()) {
+        Some(plain) => Some(in_unit(plain, power)),
+        None => said(given).map(Stamp::Ns),
+    }
 }
 
 /// Returns the number that an object says: `{low, high}`, the halves of 64 bits.
@@ -114,7 +119,7 @@ fn in_unit(number: Number, power: i32) -> Stamp {
 
 /// Returns the nanoseconds that a text says: a date with a time, seconds with their unit (`0.012s`), or hours, minutes and
 /// seconds (`00:00:00.1000000`).
-pub(super) fn said(text: &str) -> Option<Number> {
+pub(crate) fn said(text: &str) -> Option<Number> {
     if let Some(ns) = nanoseconds(text) {
         return Some(ns);
     }

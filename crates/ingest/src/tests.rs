@@ -1,12 +1,14 @@
-use crate::{Ended, FileReport, ReadOptions, Reader};
+//! Shared by tests of formats.
+
+use crate::{FileReport, Mapping, ReadOptions, Reader};
 use pathlight_trace::TraceSet;
-use std::path::Path;
 
 /// Reads bytes and returns a line for each span: trace, id, parent, service and operation, start and duration, kind, error,
 /// host, tags.
-fn read(bytes: &[u8]) -> (Vec<String>, FileReport) {
+pub(crate) fn read(bytes: &[u8], maps: &[Mapping]) -> (Vec<String>, FileReport) {
     let mut set = TraceSet::new();
-    let mut reader = Reader::new("input", ReadOptions::default());
+    let options = ReadOptions { maps: maps.to_vec(), ..ReadOptions::default() };
+    let mut reader = Reader::new("input", options);
     let _ = reader.feed(bytes, &mut set);
     let report = reader.finish(&mut set);
     set.seal().unwrap();
@@ -31,22 +33,4 @@ fn read(bytes: &[u8]) -> (Vec<String>, FileReport) {
         }
     }
     (lines, report)
-}
-
-#[test]
-fn show() {
-    for folder in std::env::var("SHOW").unwrap_or_default().split(',').filter(|f| !f.is_empty()) {
-        let mut files: Vec<_> =
-            std::fs::read_dir(Path::new(folder)).unwrap().map(|e| e.unwrap().path()).collect();
-        files.sort();
-        for file in files {
-            let (lines, report) = read(&std::fs::read(&file).unwrap());
-            println!("== {} {}", file.file_name().unwrap().display(), report.format);
-            lines.iter().for_each(|l| println!("   {l}"));
-            report.problems.iter().for_each(|p| println!("   ! {p:?}"));
-            if report.ended != Ended::Whole {
-                println!("   {:?}", report.ended);
-            }
-        }
-    }
 }
