@@ -14,6 +14,7 @@ use crate::page::fetching::Fetching;
 use crate::page::queries::Queries;
 use crate::page::shown_trace::ShownTrace;
 use crate::pool::{Input, PagePool};
+use crate::settings::{self, Store};
 use pathlight_engine::load::MemoryForecast;
 use pathlight_engine::pool::{Limits, LoadProgress, PoolEvent, UserError};
 use pathlight_engine::queries::Range;
@@ -25,7 +26,7 @@ use pathlight_view::address::{Address, TraceChoice};
 use pathlight_view::keys::KeyCommand;
 use pathlight_view::reading::file_errors::file_errors;
 use pathlight_view::views::View;
-use pathlight_view::{anomalies, reading, summaries};
+use pathlight_view::{anomalies, guess, reading, summaries};
 use std::cell::{Cell, Ref, RefCell};
 use wasm_bindgen::JsValue;
 
@@ -190,6 +191,9 @@ impl Page {
         let hash = dom::window().location().hash().unwrap_or_default();
         let address = Address::parse(if hash.len() > 1 { hash.as_str() } else { otherwise });
         pool.set_limits(Limits::from_keys(&address.unknown));
+        pool.set_maps(guess::remembered(
+            &settings::get(Store::Browser, settings::MAPPINGS).unwrap_or_default(),
+        ));
         Page(Box::leak(Box::new(Inner {
             pool,
             hooks,

@@ -13,6 +13,9 @@ pub const DIALECT: &str = "pathlight-dialect-";
 /// Key of the choices about the columns of a table; its name follows.
 pub const COLUMNS: &str = "pathlight-columns-";
 
+/// Key of the mappings of rows that no format is known of.
+pub const MAPPINGS: &str = "pathlight-mappings";
+
 /// Lifetime of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Store {

@@ -6,11 +6,12 @@ use crate::pool::Input;
 use crate::settings::{self, Store};
 use pathlight_backend::source::Wanted;
 use pathlight_engine::pool::UserError;
-use pathlight_ingest::KeptTraces;
+use pathlight_ingest::{KeptTraces, Mapping};
 use pathlight_view::address::Address;
 use pathlight_view::address::comparing::{ComparedSide, set_name};
 use pathlight_view::address::sharing::NAMES_KEPT;
 use pathlight_view::export::saved::{self, ExportRedaction};
+use pathlight_view::guess;
 use pathlight_view::reading::intake::Intake;
 use pathlight_view::say::selection::range_words;
 
@@ -274,6 +275,20 @@ impl Page {
             columns.push(input.blob.clone());
         }
         Ok(columns)
+    }
+
+    /// Remembers what the fields of rows of a shape are, and reads the input of this name by it.
+    pub fn read_by(self, name: &str, shape: &str, mapping: &Mapping) {
+        let before = settings::get(Store::Browser, settings::MAPPINGS).unwrap_or_default();
+        let text = guess::remember(&before, shape, mapping);
+        settings::put(Store::Browser, settings::MAPPINGS, &text);
+        self.0.pool.set_maps(guess::remembered(&text));
+        let mut load = self.0.load.borrow_mut();
+        let Some(place) = load.inputs.iter().position(|(input, _)| input.name == name) else { return };
+        let (input, group) = load.inputs.remove(place);
+        load.accounts.forget_unread(name);
+        drop(load);
+        self.load_group(vec![input], group);
     }
 
     /// Goes on with a load that will not fit, keeping only these of its traces.

@@ -2,7 +2,9 @@
 
 use crate::dom::{self, El, Listeners, button, div, el, span};
 use crate::page::{Page, PagePart};
+use crate::shell::mapping_dialog;
 use pathlight_engine::pool::UserError;
+use pathlight_ingest::FileReport;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 
 /// Banners shown at once; the others are counted.
@@ -46,6 +48,13 @@ impl MessageBanners {
                 .child(&text)
                 .child(&copy);
             words.add(&details);
+        }
+        let load = page.loading();
+        let is_of = |file: &&FileReport| error.message.starts_with(&file.name) && file.guess.is_some();
+        if let Some(file) = load.files().iter().find(is_of) {
+            let (file, label) = (file.clone(), "Say what the fields are");
+            let choose = button(label).test("message-map");
+            words.add(&choose.on_click(&self.keep, move || mapping_dialog::open(page, &file, number)));
         }
         let dismiss = button("")
             .class("quiet dismiss")

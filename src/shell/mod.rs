@@ -12,6 +12,7 @@ pub mod host;
 pub mod jaeger_dialog;
 pub mod jump;
 pub mod keys;
+pub mod mapping_dialog;
 pub mod memory_row;
 pub mod no_spans;
 pub mod notes;

@@ -332,6 +332,14 @@ impl Accounts {
         sum.append(report);
     }
 
+    /// Takes away the account of an input that was not read and is read again.
+    pub fn forget_unread(&mut self, name: &str) {
+        let is_unread = |report: &FileReport| report.name == name && matches!(report.ended, Ended::Failed(_));
+        if self.joined.is_none() {
+            self.list.retain(|report| !is_unread(report));
+        }
+    }
+
     /// Returns the accounts in the order in which they came.
     pub fn list(&self) -> &[FileReport] {
         &self.list

@@ -37,6 +37,7 @@ use crate::load::{LoadPlanner, MemoryForecast};
 use joining::Join;
 use loading::Load;
 use messages::ToWorker;
+use pathlight_ingest::Mapping;
 use queries::Query;
 use saving::Save;
 use std::collections::BTreeMap;
@@ -78,6 +79,8 @@ pub struct PoolState<P> {
     /// others.
     deaths_by_query: BTreeMap<Vec<u8>, u32>,
     saves: BTreeMap<u64, Save<P>>,
+    /// By which mappings rows are read.
+    maps: Vec<Mapping>,
     /// The time of the event that is handled, in microseconds of a clock that never goes back.
     now_us: u64,
     commands: Vec<PoolCommand<P>>,
@@ -91,6 +94,7 @@ impl<P: Clone> PoolState<P> {
         let mut pool = PoolState {
             most_workers,
             limits: Limits::default(),
+            maps: Vec::new(),
             workers: Vec::new(),
             calls: BTreeMap::new(),
             last_number: 0,
@@ -118,6 +122,11 @@ impl<P: Clone> PoolState<P> {
         self.limits = limits;
         self.planner.readers = self.workers();
         self.planner.large_file = limits.large_file;
+    }
+
+    /// Sets by which mappings rows are read that no format is known of.
+    pub fn set_maps(&mut self, maps: Vec<Mapping>) {
+        self.maps = maps;
     }
 
     /// Returns how many workers there are, started or not.

@@ -47,6 +47,20 @@ impl std::fmt::Display for Mapping {
     }
 }
 
+/// As its text, so that it travels and is kept as people write it.
+impl Serialize for Mapping {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Mapping {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Mapping, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 /// A guess of what the fields of rows are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -96,6 +96,30 @@ pub fn rows(guess: &Guess, mapping: &Mapping) -> Vec<[String; COLUMNS.len()]> {
     guess.rows(mapping).into_iter().map(cells).collect()
 }
 
+/// Shapes of which mappings are remembered at most.
+const REMEMBERED: usize = 20;
+
+/// Returns the mappings in a text that [`remember`] wrote.
+pub fn remembered(text: &str) -> Vec<Mapping> {
+    entries(text).filter_map(|(_, mapping)| mapping.parse().ok()).collect()
+}
+
+/// Returns the text with a mapping for inputs of this [shape](Guess::shape), in place of another one for them.
+pub fn remember(text: &str, shape: &str, mapping: &Mapping) -> String {
+    let mut out = format!("# {shape}\n{mapping}");
+    for (shape, mapping) in entries(text).filter(|(known, _)| *known != shape).take(REMEMBERED - 1) {
+        let mapping = mapping.trim_end();
+        let _ = writeln!(out, "\n# {shape}\n{mapping}");
+    }
+    out
+}
+
+/// Returns shape and mapping of every entry.
+fn entries(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let parts = text.split("\n\n").filter_map(|part| part.trim_start().strip_prefix("# "));
+    parts.filter_map(|part| part.split_once('\n'))
+}
+
 /// Returns the guess of what a file is as a mapping, with the first rows read by it as comments; `None` if there is none.
 pub fn text(file: &FileReport) -> Option<String> {
     let guess = file.guess.as_deref()?;

@@ -41,3 +41,18 @@ fn choices_are_a_mapping_and_the_other_way_round() {
     choices.fields[6].clear();
     assert!(choices.mapping(&guess).unwrap_err().ends_with("the duration or the end"));
 }
+
+#[test]
+fn a_mapping_is_remembered_for_each_shape() {
+    let first: Mapping = "trace a\nspan b\nname c\nstart d\n".parse().unwrap();
+    let second: Mapping = "trace x\nspan b\nname c\nstart d ms\n".parse().unwrap();
+    let text = remember("", "one", &first);
+    let text = remember(&text, "two", &second);
+    assert_eq!(remembered(&text), [second.clone(), first.clone()]);
+    // Another one for the same shape takes its place.
+    let text = remember(&text, "one", &second);
+    assert_eq!(remembered(&text), [second.clone(), second.clone()]);
+    let many = (0..50).fold(text, |text, n| remember(&text, &n.to_string(), &first));
+    assert_eq!(remembered(&many).len(), REMEMBERED);
+    assert_eq!(remembered("no mapping\n\n# x\nspam"), []);
+}
