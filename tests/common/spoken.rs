@@ -169,6 +169,7 @@ fn envelopes(attached: &[u8]) -> Vec<Vec<u8>> {
         name: "a.json".to_owned(),
         group: 0,
         keep: KeptTraces::Sample(2),
+        maps: Vec::new(),
         chunk: None,
         is_cut: false,
     };

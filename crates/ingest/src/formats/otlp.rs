@@ -112,7 +112,9 @@ impl OtlpReader {
             return Err(node.wrong("a span", "an object").into());
         }
         let names = match self.is_snake {
-            false => ["traceId", "spanId", "parentSpanId", "startTimeUnixNano", "endTimeUnixNano", "traceState"],
+            false => {
+                ["traceId", "spanId", "parentSpanId", "startTimeUnixNano", "endTimeUnixNano", "traceState"]
+            }
             true => [
                 "trace_id",
                 "span_id",

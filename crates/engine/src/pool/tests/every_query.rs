@@ -62,6 +62,7 @@ fn every() -> Vec<Vec<u8>> {
             .to_message(),
         queries::Timeout {
             selection: all(),
+            baseline: None,
             settings,
             of: CallTarget::Endpoint(root.clone()),
             timeout_us: None,
