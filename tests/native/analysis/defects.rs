@@ -456,7 +456,6 @@ fn messages_of_generated_traces_wait_as_long_as_they_were_made_to() {
             let [edge] = found.as_slice() else { panic!("{} edges of {sender}", found.len()) };
             assert_eq!(edge.wait_us, Percentiles::of_sorted(&waits_us), "seed {seed}: {sender}");
             assert_eq!((edge.most_fan_in, edge.early), (most_fan_in, 0));
-            assert_eq!(edge.destination, sender.split(' ').next().unwrap());
             // Some wait for more than a minute; most of those that are received below their sender do not.
             assert!(edge.wait_us.max > 60_000_000, "seed {seed}: {sender}");
             assert!(sender != "events publish" || edge.wait_us.p50 < 1e6, "seed {seed}");
