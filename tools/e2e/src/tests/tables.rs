@@ -52,10 +52,11 @@ pub async fn the_summary_is_copied_as_the_binary_writes_it(page: &Page) -> Outco
     let path = file.to_string_lossy();
     for (button, format) in [("copy-text", "text"), ("copy-markdown", "markdown"), ("copy-csv", "csv")] {
         let copied = caught(page, &[&format!("[data-test='{button}']"), "[data-test='redact-list']"]).await?;
-        let printed = pathlight(&["summary", "--range", "P95-100", "--format", format, &path])?;
-        same(format, copied, String::from_utf8_lossy(&printed).into_owned())?;
+        // It stands there for a moment only.
         let said = "return document.querySelector(\"[data-test='redact-list']\").textContent";
         page.until("a confirmation", said, |text| text == "Copied").await?;
+        let printed = pathlight(&["summary", "--range", "P95-100", "--format", format, &path])?;
+        same(format, copied, String::from_utf8_lossy(&printed).into_owned())?;
         page.click("[data-test='redact-close']").await?;
     }
     // The other lists: of each endpoint's own time.
