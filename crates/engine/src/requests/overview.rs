@@ -440,23 +440,29 @@ impl OverviewPartial {
     }
 }
 
+/// The requests of one type of a worker.
+#[derive(Clone, Default)]
+struct OfType {
+    errors: u64,
+    latencies_us: Vec<u64>,
+    rows: Vec<u32>,
+}
+
 /// Returns, by type, the weights of the requests in the order of their latencies, sorted.
 fn weights_of(
     types: &RequestTypes,
     weights: &[Weight],
-    by_type: &[(u64, Vec<u64>, Vec<u32>)],
+    by_type: &[OfType],
 ) -> BTreeMap<RequestType, Vec<Weight>> {
-    let mut of_types: Vec<Vec<Weight>> = vec![Vec::new(); by_type.len()];
+    let mut pairs: Vec<Vec<(u64, Weight)>> = vec![Vec::new(); by_type.len()];
     for (request, weight) in (0..).zip(weights) {
-        of_types[types.of(request) as usize].push(*weight);
+        let of = types.of(request) as usize;
+        let at = pairs[of].len();
+        pairs[of].push((by_type[of].latencies_us[at], *weight));
     }
-    let sorted = |((_, latencies, _), weights): (&(u64, Vec<u64>, Vec<u32>), Vec<Weight>)| {
-        let mut pairs: Vec<(u64, Weight)> = latencies.iter().copied().zip(weights).collect();
-        sort_weighted(&mut pairs);
-        pairs.into_iter().map(|(_, weight)| weight).collect()
-    };
-    let sorted = by_type.iter().zip(of_types).map(sorted);
-    types.names().iter().cloned().zip(sorted).collect()
+    pairs.iter_mut().for_each(|pairs| sort_weighted(pairs));
+    let weights = pairs.into_iter().map(|pairs| pairs.into_iter().map(|(_, weight)| weight).collect());
+    types.names().iter().cloned().zip(weights).collect()
 }
 
 /// All traces: counts, request types, data quality.
@@ -665,18 +671,19 @@ impl OverviewRun {
         }
         let of = (self.request_roots, self.settings.reading);
         let types = RequestTypes::new(set, self.roots.iter().map(|root| root.0), &self.types, of);
-        let mut by_type: Vec<(u64, Vec<u64>, Vec<u32>)> = vec![Default::default(); types.names().len()];
+        let mut by_type = vec![OfType::default(); types.names().len()];
         for (request, (row, latency_us, is_error)) in (0..).zip(self.roots.drain(..)) {
             let of = &mut by_type[types.of(request) as usize];
-            of.0 += u64::from(is_error);
-            of.1.push(latency_us);
-            of.2.push(row);
+            of.errors += u64::from(is_error);
+            of.latencies_us.push(latency_us);
+            of.rows.push(row);
         }
         partial.chosen.take_roots(set, &self.root_counts);
         if !self.weights.is_empty() {
             partial.weights = weights_of(&types, &self.weights, &by_type);
         }
-        for (name, (errors, mut latencies, rows)) in types.names().iter().zip(by_type) {
+        for (name, of) in types.names().iter().zip(by_type) {
+            let OfType { errors, latencies_us: mut latencies, rows } = of;
             partial.chosen.observe_type(name, rows.into_iter().map(|row| set.start_us(row)));
             latencies.sort_unstable();
             partial.types.insert(name.clone(), (errors, pack_sorted(latencies)));

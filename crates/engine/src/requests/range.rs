@@ -182,6 +182,14 @@ impl RangeFacts {
         }
     }
 
+    /// Returns the latency of the percentile range as it is said of a selection: by weight where weights count.
+    pub fn said_us(&self) -> &Percentiles {
+        match &self.weighted {
+            Some(weighted) if !weighted.is_off => &weighted.latency_us,
+            _ => &self.latency_us,
+        }
+    }
+
     /// Returns the latency of the percentile range if each request counts once, for what stands beside numbers that do.
     pub fn counted_us(&self) -> &Percentiles {
         self.weighted.as_ref().map_or(&self.latency_us, |weighted| &weighted.counted_us)

@@ -80,7 +80,7 @@ pub fn left_out(report: &FindingsReport) -> String {
 
 /// Returns which requests the findings are about, with their latency.
 pub fn about(report: &FindingsReport) -> String {
-    let latency = &report.facts.latency_us;
+    let latency = report.facts.said_us();
     format!(
         "{}, latency p50 {}, p95 {}, p99 {}",
         counted(report.facts.requests, "request"),

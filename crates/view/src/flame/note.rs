@@ -47,7 +47,7 @@ fn chain_text(report: &EndpointsReport, chain: &CallChain, spell: Spelling<'_>) 
 
 fn heading(report: &EndpointsReport) -> String {
     let facts = &report.facts;
-    let latency = &facts.latency_us;
+    let latency = facts.said_us();
     format!(
         "{}, latency p50 {}, p95 {}, p99 {}",
         counted(facts.requests, "request"),
