@@ -118,8 +118,8 @@ fn measure(all: &[(u64, bool, &'static str)], rates: &[f64], draws: u64) -> BTre
             let text = format!("p={rate}{}", sampler.replace("SLOW", &slow_ms.to_string()));
             let sample: Sample = text.parse().unwrap();
             let mut random = Random::new(77, kind as u64, draw);
-            let (mut kept, mut errors) = (Vec::new(), WeightedMoments::default());
-            let mut shares = vec![WeightedMoments::default(); endpoints.len()];
+            let (mut kept, mut errors) = (Vec::new(), (WeightedMoments::default(), 0));
+            let mut shares = vec![(WeightedMoments::default(), 0); endpoints.len()];
             for &(latency_us, has_error, endpoint) in all {
                 let request = SampledRequest { latency_us, has_error, of_endpoint: endpoints[endpoint] };
                 let probability = sample.probability_of(request);
@@ -128,10 +128,15 @@ fn measure(all: &[(u64, bool, &'static str)], rates: &[f64], draws: u64) -> BTre
                 }
                 let weight = Weight::of_rate(probability).unwrap_or_default();
                 kept.push((latency_us, weight));
-                errors.add(u64::from(has_error) * 1_000_000, weight);
-                for (share, name) in shares.iter_mut().zip(endpoints.keys()) {
-                    share.add(u64::from(*name == endpoint) * 1_000_000, weight);
-                }
+                let note = |(moments, counted): &mut (WeightedMoments, u64), is_it: bool| {
+                    moments.add(u64::from(is_it) * 1_000_000, weight);
+                    *counted += u64::from(is_it);
+                };
+                note(&mut errors, has_error);
+                shares
+                    .iter_mut()
+                    .zip(endpoints.keys())
+                    .for_each(|(share, name)| note(share, *name == endpoint));
             }
             if kept.len() < 2 {
                 continue;
@@ -158,8 +163,9 @@ fn measure(all: &[(u64, bool, &'static str)], rates: &[f64], draws: u64) -> BTre
                     None => of.too_few += 1,
                 }
             }
-            let mut share = |name: &'static str, moments: &WeightedMoments, truth: f64, once: f64| {
+            let mut share = |name: &'static str, (moments, counted): &(WeightedMoments, u64), truth: f64| {
                 let of = out.entry(name).or_default();
+                let once = *counted as f64 / kept.len() as f64;
                 of.weighted += (moments.mean() / 1e6 / truth - 1.0).abs();
                 of.counted += (once / truth - 1.0).abs();
                 let effective = moments.weights.effective();
@@ -171,10 +177,10 @@ fn measure(all: &[(u64, bool, &'static str)], rates: &[f64], draws: u64) -> BTre
                     None => of.too_few += 1,
                 }
             };
-            share("share of requests with errors", &errors, truth_errors, f64::NAN);
-            for (moments, (_, requests)) in shares.iter().zip(&endpoints) {
+            share("share of requests with errors", &errors, truth_errors);
+            for (of_endpoint, (_, requests)) in shares.iter().zip(&endpoints) {
                 let truth = *requests as f64 / all.len() as f64;
-                share("share of requests by endpoint", moments, truth, f64::NAN);
+                share("share of requests by endpoint", of_endpoint, truth);
             }
         }
     }
