@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                 "there is nothing to guess: no file holds rows that are not known".into(),
             ));
         }
-        return output::print(args.out.as_deref(), &guesses.join("\n"));
+        return output::print(args.out.as_deref(), guesses.join("\n"));
     }
     let overlap = Overlap::default();
     let settings = PathSettings { overlap, reading: args.reading.over(overlap), by_service: false };
