@@ -300,7 +300,7 @@ fn split_drag(split: &El, view: &El, keep: &Listeners) {
         if handle.html().has_pointer_capture(pointer.pointer_id()) {
             let place = area.html().get_bounding_client_rect();
             set((f64::from(pointer.client_y()) - place.top()) / place.height().max(1.0));
-            moved();
+            dom::moved();
         }
     }));
     let (handle, area) = (split.clone(), view.clone());
@@ -316,15 +316,6 @@ fn split_drag(split: &El, view: &El, keep: &Listeners) {
         let (place, line) =
             (area.html().get_bounding_client_rect(), handle.html().get_bounding_client_rect());
         share((line.top() - place.top()) / place.height().max(1.0) + step);
-        moved();
+        dom::moved();
     }));
-}
-
-/// Lets canvases and tables fit themselves: a moved line or a panel that came or went is like a window of another size.
-pub fn moved() {
-    spawn_local(async {
-        if let Ok(event) = web_sys::Event::new("resize") {
-            let _ = dom::window().dispatch_event(&event);
-        }
-    });
 }

@@ -5,6 +5,7 @@ use pathlight_view::draw::color;
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::spawn_local;
 use web_sys::{
     AddEventListenerOptions, Blob, BlobPropertyBag, Document, Element, Event, EventTarget, HtmlElement, Node,
     Window,
@@ -172,7 +173,7 @@ impl Listeners {
     pub fn clear(&self) {
         let gone = std::mem::take(&mut *self.0.borrow_mut());
         if !gone.is_empty() {
-            wasm_bindgen_futures::spawn_local(async move { drop(gone) });
+            spawn_local(async move { drop(gone) });
         }
     }
 }
@@ -411,4 +412,13 @@ pub fn text_blob(text: &str, kind: &str) -> Option<Blob> {
     options.set_type(kind);
     let parts = Array::of1(&JsValue::from_str(text));
     Blob::new_with_str_sequence_and_options(&parts, &options).ok()
+}
+
+/// Lets canvases and tables fit themselves: a moved line or a panel that came or went is like a window of another size.
+pub fn moved() {
+    spawn_local(async {
+        if let Ok(event) = Event::new("resize") {
+            let _ = window().dispatch_event(&event);
+        }
+    });
 }

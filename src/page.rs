@@ -387,7 +387,7 @@ impl Page {
         let Some(Some(span)) = self.0.queries.span.fresh().map(|span| (*span).clone()) else { return };
         let Some(trace) = self.shown_trace().filter(|trace| trace.trace_id == span.trace_id) else { return };
         // Among linked traces it has a place that is known once they are there.
-        let Some(shown) = ShownTrace::of(self) else { return };
+        let Some(shown) = self.shown() else { return };
         let Some(index) = shown.index_of(&span.trace_id, span.index) else { return };
         let focus = self.0.focus.borrow().clone();
         if focus == Focus::Nothing && trace.span_id.as_ref() == Some(&span.span_id) {
@@ -602,6 +602,12 @@ impl Page {
         self.0.generation.set(self.0.generation.get() + 1);
         self.0.queries.slots.clear();
         self.0.focus.replace(Focus::Nothing);
+    }
+
+    /// Returns what the timeline shows; `None` while that is not known.
+    pub fn shown(self) -> Option<ShownTrace> {
+        let is_linked = self.shown_trace().is_some_and(|trace| trace.linked);
+        ShownTrace::of(self.queries(), is_linked)
     }
 
     /// Returns the trace the timeline shows: that of the address, else the slowest of the percentile range.

@@ -1,6 +1,6 @@
 //! The trace of the timeline: alone, or on one axis with those that its messages connect it with.
 
-use super::Page;
+use super::queries::Queries;
 use pathlight_engine::flame::TraceReport;
 use pathlight_engine::queries::JoinedTraces;
 use std::rc::Rc;
@@ -17,9 +17,7 @@ pub enum ShownTrace {
 impl ShownTrace {
     /// Returns what is known of the trace that is to be shown; `None` while that is nothing. Several traces come in place of
     /// the one once they are known.
-    pub fn of(page: Page) -> Option<ShownTrace> {
-        let queries = page.queries();
-        let is_linked = page.shown_trace().is_some_and(|trace| trace.linked);
+    pub fn of(queries: &Queries, is_linked: bool) -> Option<ShownTrace> {
         let joined = queries.linked.get().filter(|joined| is_linked && joined.is_some());
         match joined {
             Some(joined) => Some(ShownTrace::Joined(joined)),

@@ -1,8 +1,7 @@
 //! The panel of the selection: its numbers and examples.
 
 use super::jump::Jump;
-use crate::app::moved;
-use crate::dom::{El, Listeners, button, div, el, icon, span};
+use crate::dom::{self, El, Listeners, button, div, el, icon, span};
 use crate::page::shown_trace::ShownTrace;
 use crate::page::{Focus, Page, PagePart};
 use crate::shell::selection_bar::look_at;
@@ -411,7 +410,7 @@ impl Detail {
 
     /// Lists what a span sent and what sent it; each leads to the span on the other side, on one axis.
     fn messages(&self, page: Page, span: u32) {
-        let (Some(shown), Some(joined)) = (ShownTrace::of(page), page.queries().linked.fresh()) else {
+        let (Some(shown), Some(joined)) = (page.shown(), page.queries().linked.fresh()) else {
             return;
         };
         let Some(joined) = joined.as_ref() else { return };
@@ -550,7 +549,7 @@ impl PagePart for Detail {
             }
             (Focus::Request(choice), _) => self.request(page, choice),
             (Focus::Span(index), _) if view == View::Trace => {
-                let shown = ShownTrace::of(page);
+                let shown = page.shown();
                 if let Some(trace) = shown.as_ref().and_then(ShownTrace::report) {
                     let full = span.as_deref().and_then(Option::as_ref);
                     self.span(page, trace, *index, full);
@@ -566,7 +565,7 @@ impl PagePart for Detail {
         if self.element.html().class_list().contains("filled") == is_empty {
             self.element.class_if("filled", !is_empty);
             // The panel comes and goes, and gives its room to the table.
-            moved();
+            dom::moved();
         }
         if self.focus != focus {
             self.focus = focus;

@@ -1,7 +1,6 @@
 //! The frame of every view of the data: a chart above with its tools, a table below, and words where nothing is drawn.
 
-use crate::app::moved;
-use crate::dom::{El, div};
+use crate::dom::{self, El, div};
 use crate::page::Page;
 use crate::widgets::chart_canvas::{CanvasChart, ChartCanvas};
 use crate::widgets::companion::{AnyTable, CompanionTable};
@@ -150,7 +149,7 @@ impl ViewFrame {
         let height = height.unwrap_or_default();
         if before.trim() != height {
             view.style(HEIGHT, &height);
-            moved();
+            dom::moved();
         }
     }
 

@@ -1,5 +1,6 @@
 //! Shared by most commands: input files, the root endpoint, settings, output.
 
+use super::weight::WeightOption;
 use super::{Failure, input, output, parse, summary_files, terminal};
 use pathlight_base::format::{counted, duration};
 use pathlight_base::statistics::Percentiles;
@@ -9,7 +10,7 @@ use pathlight_engine::requests::{Filter, GroupBy, PercentileRange, RootEndpoint,
 use pathlight_engine::run::native::NativePool;
 use pathlight_engine::summaries::LoadedSummary;
 use pathlight_ingest::KeptTraces;
-use pathlight_trace::{Endpoint, Overlap, PathSettings, Pseudonyms, Reading, Redaction, TraceSet};
+use pathlight_trace::{Endpoint, Overlap, PathSettings, Pseudonyms, Reading, Redaction};
 use pathlight_view::address::Address;
 use pathlight_view::export::saved::ExportRedaction;
 use pathlight_view::{reading, search};
@@ -47,24 +48,6 @@ impl ReadingOption {
     /// Returns what was chosen, else what goes with the overlaps.
     pub fn over(&self, overlap: Overlap) -> Reading {
         self.reading.unwrap_or(overlap.implied_reading())
-    }
-}
-
-/// The tag that says how many requests a trace stands for.
-#[derive(Debug, Default, clap::Args)]
-pub struct WeightOption {
-    /// Tag that says how many requests a trace stands for, before those that are known: a number from 1 up, or a probability
-    /// below 1
-    #[arg(long, value_name = "key=NAME", value_parser = parse::weight_key)]
-    weight: Option<String>,
-}
-
-impl WeightOption {
-    /// Names the chosen tag to a set before anything is added.
-    pub fn apply(&self, set: &mut TraceSet) {
-        if let Some(key) = &self.weight {
-            set.choose_weight_key(key);
-        }
     }
 }
 

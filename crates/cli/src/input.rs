@@ -1,6 +1,6 @@
 //! Reading the files of a command line: the load planner, carried out by threads.
 
-use super::common::WeightOption;
+use super::weight::WeightOption;
 use super::{Failure, globs, output};
 use pathlight_base::format::harmless;
 use pathlight_engine::load::{InputFile, LoadPlanner, LoadStep, ReadResult, SplitSearch};

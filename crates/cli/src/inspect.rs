@@ -31,7 +31,7 @@ pub struct Args {
     #[command(flatten)]
     reading: common::ReadingOption,
     #[command(flatten)]
-    weight: common::WeightOption,
+    weight: super::weight::WeightOption,
     /// Threads (default: one per core)
     #[arg(long, value_parser = parse::threads)]
     threads: Option<usize>,

@@ -47,6 +47,7 @@ mod table;
 mod terminal;
 mod trend;
 mod unfinished;
+mod weight;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! `pathlight mcp`: answers the questions of an assistant or another program. What is asked and answered is the business of
 //! crate mcp; here is where traces come from.
 
-use super::common::WeightOption;
+use super::weight::WeightOption;
 use super::{Failure, fetch, input};
 use pathlight_ingest::KeptTraces;
 use pathlight_mcp::{Allowed, FetchFrom, LoadProgress, Loaded, PATH, Source, serve_http, serve_stdio};

@@ -1,7 +1,7 @@
 //! `pathlight partition`: traces as columns, in files by trace id, for an engine that brings together what belongs together.
 
-use super::common::WeightOption;
 use super::output::{Inputs, OutputFile};
+use super::weight::WeightOption;
 use super::{Failure, input, parse};
 use pathlight_ingest::KeptTraces;
 use pathlight_ingest::formats::columns;

@@ -5,7 +5,7 @@
 //! the next chunk, and drops traces that were counted before. What is left is summarised and forgotten, and the threads'
 //! summaries are joined at the end. Only ids of traces are remembered (eight bytes each).
 
-use super::common::WeightOption;
+use super::weight::WeightOption;
 use super::{Failure, input};
 use flate2::read::MultiGzDecoder;
 use pathlight_base::format::counted;

@@ -1,6 +1,5 @@
 //! The clock of a format, and the unit in which its times stand.
 
-use crate::formats::rows::halves;
 use crate::json::node::{Bad, Node, Number};
 
 /// How a format writes its times.
@@ -80,4 +79,13 @@ impl Clock {
             None => Err(()),
         })
     }
+}
+
+/// Returns the number that an object says: `{low, high}`, the halves of 64 bits.
+pub(crate) fn halves(node: Node<'_>) -> Result<Option<Number>, Bad> {
+    let [low, high] = node.pick(["low", "high"])?;
+    let (Some(low), Some(high)) = (low, high) else { return Ok(None) };
+    let half = |node: Node<'_>| std::str::from_utf8(node.text).ok()?.parse::<i64>().ok();
+    let whole = half(low).zip(half(high)).map(|(low, high)| (high as u64) << 32 | low as u64 & 0xffff_ffff);
+    Ok(whole.map(Number::Whole))
 }

@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::formats::rows::{self, RowReader};
 use crate::formats::{jaeger, next, otlp, stdout, zipkin};
 use crate::json::node::Node;
-use crate::judge::Needs;
+use crate::needs::Needs;
 use crate::sink::{Fail, Sink};
 use pathlight_trace::TraceSet;
 

@@ -5,6 +5,7 @@ use crate::clock::{Clock, Unit};
 use crate::formats::foreign::{self, Foreign};
 use crate::guess::Guess;
 use crate::json::node::{Bad, Node};
+use crate::needs::{Needs, Times};
 use crate::report::{ACCEPTED, ErrorKind};
 
 /// So many records are looked at.
@@ -22,20 +23,6 @@ const MINUTE_US: f64 = 60e6;
 /// What to do with rows that nobody knows.
 const GUESS: &str =
     "pathlight inspect --guess says which field may be what, and --map FILE reads by it; the page asks.";
-
-/// What a record must have to be a span of a format. Each text is a key; of a list of keys one is enough.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Needs {
-    /// What the record is called in messages.
-    pub what: &'static str,
-    /// Ids and names.
-    pub keys: &'static [&'static [&'static str]],
-    /// Start and duration, or start and end; what is missing is repaired ([`Sink::times`](crate::sink::Sink::times)).
-    pub start: &'static [&'static str],
-    pub duration: &'static [&'static str],
-    pub end: &'static [&'static str],
-    pub clock: Clock,
-}
 
 /// An input that is not read: why, and what to do.
 #[derive(Clone, Debug)]
@@ -66,15 +53,6 @@ impl Refusal {
         }
         self
     }
-}
-
-/// Times of a record in microseconds, if its format's unit is right.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Times {
-    pub at: u64,
-    pub clock: Clock,
-    pub start_us: Option<f64>,
-    pub duration_us: Option<f64>,
 }
 
 /// A unit that is not that of a format, the offset of the first span whose times say so, and a sentence about it.

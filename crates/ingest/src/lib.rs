@@ -13,6 +13,7 @@ mod guess;
 mod json;
 mod judge;
 mod keep;
+mod needs;
 mod reader;
 mod report;
 mod sink;

@@ -6,7 +6,6 @@ pub mod tag_rows;
 use super::findings::list::FindingList;
 use super::findings::tag_rows::TagRows;
 use super::trend::time_columns::TimeColumns;
-use crate::app::moved;
 use crate::dom::{self, El, Listeners, button, div, el, span};
 use crate::page::slot::Slot;
 use crate::page::{Focus, Page};
@@ -145,7 +144,7 @@ impl FindingsView {
             .child(&div("section-head").child(&title).child(places.element()).child(&copies))
             .child(top.element());
         // Tables that come into sight find out how much room they have.
-        let tables = tables.on(keep, "toggle", |_| moved());
+        let tables = tables.on(keep, "toggle", |_| dom::moved());
         let element = div("findings")
             .test("findings")
             .child(list.element())

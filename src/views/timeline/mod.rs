@@ -199,7 +199,7 @@ impl TimelineView {
 
     /// Shows the trace that was reported, or several; tells whether it is another one.
     fn take_trace(&mut self, page: Page) -> bool {
-        let Some(shown) = ShownTrace::of(page) else { return false };
+        let Some(shown) = page.shown() else { return false };
         let joined = shown.joined();
         self.linked_words.set_text(&joined.map(messages::sentence).unwrap_or_default());
         self.linked_words.show(joined.is_some());
@@ -310,7 +310,8 @@ fn want_trace(page: Page) {
     let report = queries.trace.fresh();
     let report = report.as_deref().and_then(Option::as_ref);
     let selected = match *page.focus() {
-        Focus::Span(index) => ShownTrace::of(page)
+        Focus::Span(index) => page
+            .shown()
             .and_then(|shown| shown.place_of(index))
             .map(|(trace_id, index)| (trace_id, SpanKey::Index(index))),
         // A link to a span: its index is in the report.
@@ -355,7 +356,7 @@ impl PageView for TimelineView {
             true => queries.trace.is_waiting() || is_linked && queries.linked.is_waiting(),
             false => queries.requests.is_waiting(),
         };
-        let is_shown = ShownTrace::of(page).is_some_and(|shown| shown.report().is_some());
+        let is_shown = page.shown().is_some_and(|shown| shown.report().is_some());
         let why = timeline::why_empty(is_shown, is_waiting, is_chosen);
         let linked = is_linked.then(|| queries.linked.revision());
         Some(((queries.trace.revision(), linked), queries.pressures.revision(), why))
@@ -389,7 +390,7 @@ impl PageView for TimelineView {
         let spans = if finder.has_tags() { page.queries().found_spans.fresh() } else { None };
         // Of several traces tags are searched in the one that was chosen.
         let place = |spans: Rc<Vec<u32>>| {
-            let (shown, trace) = (ShownTrace::of(page)?, page.shown_trace()?);
+            let (shown, trace) = (page.shown()?, page.shown_trace()?);
             Some(spans.iter().filter_map(|&span| shown.index_of(&trace.trace_id, span)).collect::<Vec<u32>>())
         };
         let spans = spans.and_then(place);

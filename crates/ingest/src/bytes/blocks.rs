@@ -1,6 +1,6 @@
 //! Blocks of lines that console exporters print, one a span: each becomes an object.
 
-use super::converted::{Leftovers, push_string};
+use super::written::{Leftovers, push_string};
 
 /// Longest line that is read.
 const MAX_LINE: usize = 1 << 20;

@@ -1,6 +1,6 @@
 //! Tables as text (CSV) with a line of names: each row becomes an object.
 
-use super::converted::{Leftovers, push_string};
+use super::written::{Leftovers, push_string};
 
 /// Longest text of a row; a longer one is none.
 const MAX_ROW: usize = 64 << 20;

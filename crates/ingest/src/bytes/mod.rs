@@ -14,6 +14,7 @@ pub(crate) mod source;
 pub(crate) mod trial;
 mod utf16;
 pub(crate) mod window;
+mod written;
 pub(crate) mod zip;
 mod zstd;
 

@@ -1,6 +1,6 @@
 //! Values as a program prints them for people: objects of JavaScript (`util.inspect`) or Python, made JSON.
 
-use super::converted::{Leftovers, push_byte};
+use super::written::{Leftovers, push_byte};
 
 /// Longest word that is no text.
 const MAX_WORD: usize = 4096;
@@ -165,7 +165,7 @@ impl Script {
                 let number = word.strip_suffix(b"n").unwrap_or(&word);
                 match crate::json::node::parse_number(number) {
                     Some(_) => out.extend(number),
-                    None => super::converted::push_string(&word, out),
+                    None => super::written::push_string(&word, out),
                 }
             }
         }

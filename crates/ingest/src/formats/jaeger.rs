@@ -3,7 +3,7 @@
 use super::{Format, LinkList, ParentChoice};
 use crate::clock::Clock;
 use crate::json::node::{Bad, Node, Number, Text};
-use crate::judge::Needs;
+use crate::needs::Needs;
 use crate::sink::{Fail, Sink};
 use pathlight_trace::{HOST_KEYS, ProcessId, RawSpan, SpanFacts, SpanId, TraceId, TraceSet};
 

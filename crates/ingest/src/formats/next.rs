@@ -5,7 +5,7 @@ use super::jaeger::{number, plain, text, trace_id};
 use super::rows::decimal_id;
 use crate::clock::Clock;
 use crate::json::node::{Bad, Node};
-use crate::judge::Needs;
+use crate::needs::Needs;
 use crate::sink::{Fail, Sink};
 use pathlight_trace::{ProcessId, RawSpan, SpanFacts, TagSetId, TraceSet};
 

@@ -2,11 +2,10 @@
 
 use super::jaeger::text;
 use super::otel;
-use super::rows::halves;
 use super::{LinkList, ParentChoice};
-use crate::clock::Clock;
+use crate::clock::{Clock, halves};
 use crate::json::node::{Bad, Node, Number};
-use crate::judge::Needs;
+use crate::needs::Needs;
 use crate::report::ProblemKind;
 use crate::sink::{Fail, Sink};
 use pathlight_trace::{ProcessId, RawSpan, SetFull, SpanId, TagSetId, TraceId, TraceSet};

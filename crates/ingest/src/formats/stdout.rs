@@ -5,7 +5,7 @@ use super::otel;
 use super::{Format, LinkList, ParentChoice};
 use crate::clock::Clock;
 use crate::json::node::{Bad, Node, Number};
-use crate::judge::Needs;
+use crate::needs::Needs;
 use crate::sink::{Fail, Sink};
 use pathlight_trace::{SpanId, TraceId, TraceSet};
 

@@ -4,7 +4,7 @@ use super::Format;
 use super::jaeger::{self, span_id, text, trace_id};
 use crate::clock::Clock;
 use crate::json::node::{Bad, Node, Number};
-use crate::judge::Needs;
+use crate::needs::Needs;
 use crate::sink::{Fail, Sink};
 use pathlight_trace::{RawSpan, SpanFacts, SpanKind, TagSetId, TraceSet};
 

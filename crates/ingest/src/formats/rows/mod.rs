@@ -11,11 +11,11 @@ mod walk;
 
 pub(crate) use builtin::{cassandra, jaeger_protobuf, tables};
 pub(crate) use table::{Table, UNITS, Word};
-pub(crate) use values::{decimal_id, of_text as time_of_text, parts as halves, said};
+pub(crate) use values::{decimal_id, of_text as time_of_text, said};
 pub(crate) use walk::{RowReader, single};
 
 use crate::clock::Clock;
-use crate::judge::Needs;
+use crate::needs::Needs;
 
 /// What a span must have as Jaeger's queues and stores write it, which may stand beside other formats.
 pub(crate) const NEEDS: Needs = Needs {

@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::formats::jaeger::{HostChoice, text};
 use crate::formats::{LinkList, ParentChoice};
 use crate::json::node::{Bad, Node, Number};
-use crate::judge::Times;
+use crate::needs::Times;
 use crate::sink::{Fail, Sink};
 use pathlight_trace::{ProcessId, RawSpan, SpanFacts, SpanId, SpanKind, TraceId, TraceSet};
 

@@ -1,7 +1,7 @@
 //! Times, ids and words, in all the ways rows write them.
 
 use super::table::{Table, Word};
-use crate::clock::Clock;
+use crate::clock::{Clock, halves};
 use crate::formats::jaeger::text;
 use crate::formats::otlp::canonical;
 use crate::formats::stdout::nanoseconds;
@@ -72,7 +72,7 @@ pub(super) fn stamp(
         };
     }
     if node.is_object() {
-        return parts(node)?.map(|whole| Some(number(whole))).ok_or_else(wrong);
+        return halves(node)?.map(|whole| Some(number(whole))).ok_or_else(wrong);
     }
     Ok(Some(number(node.number()?.ok_or_else(wrong)?)))
 }
@@ -83,15 +83,6 @@ pub(crate) fn of_text(given: &str, power: i32) -> Option<Stamp> {
         Some(plain) => Some(in_unit(plain, power)),
         None => said(given).map(Stamp::Ns),
     }
-}
-
-/// Returns the number that an object says: `{low, high}`, the halves of 64 bits.
-pub(crate) fn parts(node: Node<'_>) -> Result<Option<Number>, Bad> {
-    let [low, high] = node.pick(["low", "high"])?;
-    let (Some(low), Some(high)) = (low, high) else { return Ok(None) };
-    let half = |node: Node<'_>| std::str::from_utf8(node.text).ok()?.parse::<i64>().ok();
-    let whole = half(low).zip(half(high)).map(|(low, high)| (high as u64) << 32 | low as u64 & 0xffff_ffff);
-    Ok(whole.map(Number::Whole))
 }
 
 fn node_name(word: Word) -> &'static str {
@@ -301,7 +292,7 @@ mod tests {
         assert_eq!(us(Number::Float(1_767_607_200.01), 0), Number::Whole(1_767_607_200_010_000));
         assert_eq!(Stamp::Ns(Number::Whole(1_999)).until(Stamp::Ns(Number::Whole(4_998))), Number::Whole(2));
         assert_eq!(Stamp::Us(Number::Whole(5)).until(Stamp::Us(Number::Whole(4))), Number::Negative);
-        let low_high = parts(Node { text: br#"{"low":443301888,"high":411553122}"#, at: 0 });
+        let low_high = halves(Node { text: br#"{"low":443301888,"high":411553122}"#, at: 0 });
         assert_eq!(low_high, Ok(Some(Number::Whole(411_553_122 << 32 | 443_301_888))));
     }
 }
