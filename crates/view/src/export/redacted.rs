@@ -49,6 +49,10 @@ pub fn findings(report: &FindingsReport, redaction: Redaction, pseudonyms: &Pseu
             FindingFacts::ReadWithCare(ReadWithCareFacts { skew: Some((_, names, _)), .. }) => {
                 *names = ["one process".to_owned(), "another".to_owned()];
             }
+            // Examples are named by ids.
+            FindingFacts::Changed(change) if redaction.names => {
+                change.services.iter_mut().flat_map(|row| &mut row.places).for_each(|of| of.exemplar = None);
+            }
             // Queues are named by tags, and messages by ids.
             FindingFacts::Queue(facts) => {
                 facts.destination.clear();
