@@ -355,6 +355,8 @@ proptest! {
             has_pressures: false,
         };
         cases.add(queries::Pressures { of: trace.clone() });
+        cases.add(queries::LinkedTraces { of: trace.clone() });
+        cases.add(queries::MissingTraces { group: 0 });
         cases.add(trace);
         cases.add(queries::FindSpans { trace_id: trace_id.clone(), settings: paths(), group: 0, search: search() });
         cases.add(queries::Span { trace_id, span: SpanKey::Index(0), group: 0 });

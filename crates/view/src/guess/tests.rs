@@ -32,12 +32,12 @@ fn choices_are_a_mapping_and_the_other_way_round() {
     assert_eq!(Ok(mapping.clone()), guess.mapping.parse::<Mapping>());
     let found = rows(&guess, &mapping);
     assert_eq!(found[1][..5], ["a", "2", "1", "", "load"].map(str::to_owned));
-    assert_eq!(found[1][6], "700 us");
+    assert_eq!(found[1][6], "700\u{202f}µs");
     // Another field says when it ends, and the unit of the start was wrong.
     choices.fields[7].clear();
     choices.fields[6] = "until".to_owned();
     let found = rows(&guess, &choices.mapping(&guess).unwrap());
-    assert_eq!(found.iter().map(|row| row[6].as_str()).collect::<Vec<_>>(), ["500 ms", "no time"]);
+    assert_eq!(found.iter().map(|row| row[6].as_str()).collect::<Vec<_>>(), ["500\u{202f}ms", "no time"]);
     choices.fields[6].clear();
     assert!(choices.mapping(&guess).unwrap_err().ends_with("the duration or the end"));
 }

@@ -117,6 +117,8 @@ fn every() -> Vec<Vec<u8>> {
         queries::Span { trace_id: trace_id.clone(), span: SpanKey::Index(0), group: 0 }.to_message(),
         queries::Trend { group: 0 }.to_message(),
         queries::Queues { selection: all() }.to_message(),
+        queries::LinkedTraces { of: trace() }.to_message(),
+        queries::MissingTraces { group: 0 }.to_message(),
     ]
     .into()
 }
