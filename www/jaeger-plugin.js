@@ -35,8 +35,10 @@
     const ids = tracesOf(address, base);
     if (ids.length) {
       const key = ids.join("...");
-      const query = new URLSearchParams({ view: "trace", traceID: ids[0] }).toString();
-      return { key, title: "trace " + key, parts: ids.map(trace), query, address: "view=trace&" + byId(ids) };
+      const what = { key, title: "trace " + key, parts: ids.map(trace), address: "view=trace&" + byId(ids) };
+      // Two traces that Jaeger UI compares are two sets here.
+      if (ids.length === 2) return { ...what, pair: ids.map((id) => "trace " + id) };
+      return { ...what, query: new URLSearchParams({ view: "trace", traceID: ids[0] }).toString() };
     }
     if (pageOf(address, base)[0] !== "search") return null;
     const search = new URLSearchParams(address.search);
@@ -124,6 +126,28 @@
   const login = (base) =>
     Object.assign(new Error("Your session has ended: log in again, then retry."), { help: ["Log in", base.href] });
 
+  const wait = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+
+  // Asks once more where a connection was cut, and after the time it names where Jaeger is busy. Nothing if there is no
+  // answer.
+  const answered = async (address, options, tries = 3) => {
+    const response = await fetch(address, options)
+      .then(async (response) => ({ response, data: await response.arrayBuffer() }))
+      .catch(() => null);
+    if (tries <= 1) return response;
+    if (!response) {
+      await wait(0.5);
+      return answered(address, options, Math.min(tries - 1, 1));
+    }
+    const seconds = Number(response.response.headers.get("retry-after"));
+    if (![429, 503].includes(response.response.status) || !(seconds >= 0 && seconds <= LONGEST_WAIT)) return response;
+    await wait(seconds || 1);
+    return answered(address, options, tries - 1);
+  };
+
+  // Seconds that a busy Jaeger is waited for.
+  const LONGEST_WAIT = 30;
+
   // Asks for one part, first in the dialect remembered. Gives the bytes; nothing if there are no such traces.
   const ask = async (part, base) => {
     let reason = "";
@@ -135,13 +159,13 @@
       const headers = { accept: "application/json" };
       // A redirect to another server is not followed: nobody has agreed to ask that.
       const mode = address.origin === location.origin ? "same-origin" : "cors";
-      const response = await fetch(address, { headers, mode }).catch(() => null);
-      if (!response) {
+      const answer = await answered(address, { headers, mode });
+      if (!answer) {
         // A login of another origin may not be read; that there is a way to it can be seen.
         const probe = await fetch(address, { headers, redirect: "manual" }).catch(() => null);
         throw probe?.type === "opaqueredirect" ? login(base) : new Error("Jaeger cannot be reached.");
       }
-      const data = await response.arrayBuffer();
+      const { response, data } = answer;
       const head = new TextDecoder().decode(data.slice(0, 16384)).trimStart();
       if (response.status === 401) throw login(base);
       // An old server answers what it does not know with its own page; another page is that of a login.
@@ -159,10 +183,10 @@
         memory(base, dialect);
         return null;
       }
-      const answer = "Jaeger answers " + response.status + " " + (says ?? response.statusText);
-      if (response.status >= 500 || response.status === 403) throw new Error(answer);
+      const refusal = "Jaeger answers " + response.status + " " + (says ?? response.statusText);
+      if (response.status >= 500 || [403, 429].includes(response.status)) throw new Error(refusal);
       // What it says itself tells more than that there is something else.
-      if (says || !reason) reason = answer;
+      if (says || !reason) reason = refusal;
     }
     throw new Error(reason);
   };
@@ -176,14 +200,11 @@
     }
   };
 
-  // Asks for everything that is shown: bytes to be handed over, and a sentence if there is nothing. Then the bytes are
-  // an empty list, so that what was there before goes.
+  // Asks for everything that is shown: bytes to be handed over, in the order of the parts, and a sentence if there are none.
   const collect = async (what, base) => {
     const answers = await Promise.all(what.parts.map((part) => ask(part, base)));
     const data = answers.filter(Boolean);
-    if (data.length) return { data, nothing: "" };
-    const nothing = what.parts[0]?.missing ?? "No traces match this search.";
-    return { data: [new TextEncoder().encode('{"data":[]}').buffer], nothing };
+    return { data, nothing: data.length ? "" : what.parts[0]?.missing ?? "No traces match this search." };
   };
 
   const link = (base, { traceID, spanID }) => {
@@ -250,6 +271,8 @@
     "#pathlight-button { position: fixed; z-index: 1000; right: 16px; bottom: 16px; padding: 8px 16px; border: 0;"
       + " border-radius: 6px; background: #1a66c2; color: #fff; font: 600 14px/20px system-ui, sans-serif;"
       + " cursor: pointer }",
+    // The assistant writes where the button is.
+    "body:has(.JaegerAssistantPanel) #pathlight-button { right: auto; left: 16px }",
     "#pathlight-button[hidden], #pathlight-panel [hidden] { display: none }",
     "#pathlight-panel { position: fixed; z-index: 1001; top: 0; right: 0; bottom: 0; width: min(600px, 100vw);"
       + " display: flex; flex-direction: column; background: #151515; color: #fff; box-shadow: 0 0 12px #0006 }",
@@ -267,8 +290,16 @@
     "#pathlight-grip { display: block }",
     "[data-pathlight] .Page--content { right: " + BESIDE + " !important }",
     "[data-pathlight] :is(.Page--topNav, .Tracepage--headerSection, .TimelineHeaderRow) { width: " + LEFT + " }",
-    "[data-pathlight] :is(.TraceDiff--graphWrapper, .DependencyGraph--graphWrapper) { right: " + BESIDE
-      + " !important }",
+    "[data-pathlight] :is(.TraceDiff--graphWrapper, .DependencyGraph--graphWrapper, .TraceTimelineViewer--sidePanel)"
+      + " { right: " + BESIDE + " !important }",
+    // What is wider than the rest of the window: tables of a trace, and its flame graph.
+    "[data-pathlight] :is(.Page--content:not(:has(> .Page--assistantShell--open)), .Page--assistantMain)"
+      + ":has(.TraceStatisticsHeader, .title--TraceSpanView, .Flamegraph-toolbar) { overflow-x: auto }",
+    // Beside an open assistant, what is fixed is fixed to its column, which is narrower already.
+    "[data-pathlight] .Page--assistantShell--open :is(.Tracepage--headerSection, .TimelineHeaderRow)"
+      + " { width: 100% !important }",
+    "[data-pathlight] .Page--assistantShell--open :is(.TraceDiff--graphWrapper, .DependencyGraph--graphWrapper,"
+      + " .TraceTimelineViewer--sidePanel) { right: 0 !important }",
     "}",
   ];
 
@@ -281,7 +312,7 @@
   const button = make("button",
     { id: "pathlight-button", type: "button", hidden: true, title: "Where does the latency of these traces come from?" },
     ["Pathlight"]);
-  const CLOSED = { element: null, frame: null, isReady: false, key: null, followed: null, nothing: "", turn: 0 };
+  const CLOSED = { element: null, frame: null, isReady: false, key: null, followed: null, turn: 0 };
   const panel = { ...CLOSED };
 
   const send = (message, transfer = []) =>
@@ -415,11 +446,16 @@
       const { data, nothing } = await collect(what, base);
       // Meanwhile the page may show something else, or the panel be gone.
       if (panel.turn !== turn || !panel.isReady) return;
-      panel.nothing = nothing;
+      if (nothing) {
+        send({ type: "clear" });
+        return tell(nothing);
+      }
+      const pair = data.length === 2 && what.pair;
       data.forEach((bytes, at) => {
-        send({ type: "traces", title: what.title, data: bytes, replace: at === 0 }, [bytes]);
+        const side = pair ? { title: pair[at], side: "ab"[at] } : { title: what.title };
+        send({ type: "traces", data: bytes, replace: at === 0, ...side }, [bytes]);
       });
-      if (what.query && !nothing) send({ type: "query", query: what.query });
+      if (what.query) send({ type: "query", query: what.query });
     } catch (error) {
       if (panel.turn === turn && panel.element) tell(error.message, error);
     }
@@ -429,7 +465,7 @@
 
   const say = {
     loaded: ({ traces, spans }) => counted(traces, "trace") + ", " + counted(spans, "span"),
-    error: ({ message }) => panel.nothing || message,
+    error: ({ message }) => message,
   };
 
   addEventListener("message", ({ source, origin, data }) => {

@@ -22,6 +22,13 @@ declare namespace Pathlight {
     data: ArrayBuffer | ArrayBufferView | Blob | string;
     /** Forget what is loaded first; otherwise the traces are added. */
     replace?: boolean;
+    /** Load the traces as one of two sets, which are compared. */
+    side?: "a" | "b";
+  }
+
+  /** Forgets what is loaded. */
+  interface Clear extends Message {
+    type: "clear";
   }
 
   /** Shows what this fragment says, as if it stood behind the `#` of the address. */
@@ -45,7 +52,7 @@ declare namespace Pathlight {
   }
 
   /** What a host sends. */
-  type Incoming = Ping | Traces | Query | Theme | View;
+  type Incoming = Ping | Traces | Clear | Query | Theme | View;
 
   /** Once, to parent and opener: messages are heard from now on. */
   interface Ready extends Message {

@@ -127,7 +127,7 @@ impl Page {
     }
 
     /// Reads more data into a side; a comparison with a set of its own begins if there is none.
-    fn load_side(self, inputs: Vec<Input>, side: ComparedSide) {
+    pub fn load_side(self, inputs: Vec<Input>, side: ComparedSide) {
         self.change(Address::compare_sets);
         let group = self.0.address.borrow().side(side).group;
         self.note_opened(&inputs, group);

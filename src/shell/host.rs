@@ -6,6 +6,7 @@ use crate::page::{Focus, Page, PagePart};
 use crate::pool::Input;
 use crate::shell::keys;
 use js_sys::{Array, ArrayBuffer, JsString, Reflect};
+use pathlight_trace::SpanId;
 use pathlight_view::contract::{self, Code, Envelope, Incoming, Outgoing};
 use pathlight_view::views::View;
 use serde::Serialize as _;
@@ -156,9 +157,12 @@ fn selected(page: Page) -> Option<(String, Option<String>)> {
             Some((span.trace_id.clone(), Some(span.span_id.clone()).filter(|id| !id.is_empty())))
         }
         Focus::Nothing => {
+            // The report knows which traces there are, and how their ids are spelled.
             let address = page.address();
-            let trace = address.trace.as_ref().filter(|_| address.view == View::Trace)?;
-            Some((trace.trace_id.clone(), trace.span_id.clone()))
+            let choice = address.trace.as_ref().filter(|_| address.view == View::Trace)?;
+            let report = page.queries().trace.fresh()?;
+            let trace = report.as_ref().as_ref()?;
+            Some((trace.trace_id.clone(), choice.span_id.as_deref().map(SpanId::canonical)))
         }
         _ => None,
     }
@@ -303,7 +307,8 @@ impl Hosts {
         let page = self.page;
         match message {
             Incoming::Ping => {}
-            Incoming::Traces { title, replace } => {
+            Incoming::Clear => page.reset(),
+            Incoming::Traces { title, replace, side } => {
                 let Some(input) = input(&title, data) else {
                     let message = "A traces message needs data: an ArrayBuffer, a Blob or text.".to_owned();
                     return post(from, origin, &Outgoing::Error { code: Code::BadMessage, message });
@@ -311,7 +316,10 @@ impl Hosts {
                 if replace {
                     page.reset();
                 }
-                page.load(vec![input]);
+                match side {
+                    Some(side) => page.load_side(vec![input], side),
+                    None => page.load(vec![input]),
+                }
             }
             Incoming::Query(query) => {
                 page.change(|address| contract::follow(&query, address));

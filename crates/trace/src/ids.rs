@@ -65,6 +65,12 @@ impl SpanId {
         text_of(u128::from(self.bits), self.text, 16, texts)
     }
 
+    /// Returns the canonical text of an id that a person or another program has written.
+    pub fn canonical(text: &str) -> String {
+        let mut texts = Interner::default();
+        SpanId::parse(text, &mut texts).to_text(&texts)
+    }
+
     /// Orders two ids of one set by their canonical texts.
     pub fn compare(self, other: SpanId, texts: &Interner) -> std::cmp::Ordering {
         if self.text || other.text {
@@ -180,6 +186,8 @@ mod tests {
         assert_eq!(SpanId::parse("A", &mut texts).to_text(&texts), "000000000000000a");
         assert_eq!(TraceId::parse("00AB", &mut texts).to_text(&texts), format!("{:0>32}", "ab"));
         assert_eq!(SpanId::parse("span-X", &mut texts).to_text(&texts), "span-X");
+        assert_eq!(SpanId::canonical("00AB"), "00000000000000ab");
+        assert_eq!(SpanId::canonical("span-X"), "span-X");
         assert!(SpanId::parse("0000", &mut texts).is_none());
         assert!(SpanId::parse("", &mut texts).is_none());
         let long = "1234567890abcdef0";

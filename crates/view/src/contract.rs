@@ -1,6 +1,7 @@
 //! The messages between the page and a page around it through `window.postMessage`: the contract of
 //! `docs/embedding.md`, with its types in `www/pathlight.d.ts`. Here is what can be said without a browser.
 
+use super::address::comparing::ComparedSide;
 use super::address::{Address, ThemeChoice};
 use super::views::View;
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,8 @@ pub struct Envelope {
     theme: Option<String>,
     #[serde(default)]
     view: Option<String>,
+    #[serde(default)]
+    side: Option<String>,
 }
 
 /// Messages from the host.
@@ -47,7 +50,11 @@ pub enum Incoming {
         title: String,
         /// Forget what is loaded first.
         replace: bool,
+        /// Load it as this one of two sets that are compared.
+        side: Option<ComparedSide>,
     },
+    /// Forget what is loaded.
+    Clear,
     /// Show what this fragment says.
     Query(String),
     /// Take these colours.
@@ -117,7 +124,7 @@ pub enum Code {
 
 impl Envelope {
     /// The fields of a message, by name.
-    pub const KEYS: [&str; 7] = ["pathlight", "type", "title", "replace", "query", "theme", "view"];
+    pub const KEYS: [&str; 8] = ["pathlight", "type", "title", "replace", "query", "theme", "view", "side"];
 
     /// Returns what it asks for.
     ///
@@ -139,7 +146,14 @@ impl Envelope {
                     |title| title.chars().take(LONGEST_TITLE).collect(),
                 ),
                 replace: self.replace.unwrap_or(false),
+                side: match self.side.as_deref() {
+                    None => None,
+                    Some("a") => Some(ComparedSide::A),
+                    Some("b") => Some(ComparedSide::B),
+                    Some(other) => return Err(bad(format!("There is no side {other}."))),
+                },
             }),
+            "clear" => Ok(Incoming::Clear),
             "query" => self.query.clone().map(Incoming::Query).ok_or_else(|| lacks("query")),
             "theme" => {
                 let key = self.theme.as_deref().ok_or_else(|| lacks("theme"))?;
@@ -212,12 +226,20 @@ mod tests {
     #[test]
     fn every_message_of_the_contract_is_understood() {
         assert_eq!(read(json!({"pathlight": 1, "type": "ping"})), Ok(Incoming::Ping));
-        let traces = Incoming::Traces { title: "a.json".to_owned(), replace: true };
+        let traces = Incoming::Traces { title: "a.json".to_owned(), replace: true, side: None };
         let message =
             json!({"pathlight": 1, "type": "traces", "title": "a.json", "data": [1], "replace": true});
         assert_eq!(read(message), Ok(traces));
         let message = json!({"pathlight": 1, "type": "traces", "title": "ü".repeat(1000)});
-        assert_eq!(read(message), Ok(Incoming::Traces { title: "ü".repeat(255), replace: false }));
+        assert_eq!(
+            read(message),
+            Ok(Incoming::Traces { title: "ü".repeat(255), replace: false, side: None })
+        );
+        let message = json!({"pathlight": 1, "type": "traces", "title": "b.json", "side": "b"});
+        let traces =
+            Incoming::Traces { title: "b.json".to_owned(), replace: false, side: Some(ComparedSide::B) };
+        assert_eq!(read(message), Ok(traces));
+        assert_eq!(read(json!({"pathlight": 1, "type": "clear"})), Ok(Incoming::Clear));
         let query = Incoming::Query("view=flame".to_owned());
         assert_eq!(read(json!({"pathlight": 1, "type": "query", "query": "view=flame"})), Ok(query));
         let theme = json!({"pathlight": 1, "type": "theme", "theme": "dark"});
@@ -234,6 +256,7 @@ mod tests {
         assert_eq!(code(json!({"pathlight": 1, "type": "dance"})), Code::BadMessage);
         assert_eq!(code(json!({"pathlight": 1, "type": "view"})), Code::BadMessage);
         assert_eq!(code(json!({"pathlight": 1, "type": "theme", "theme": "pink"})), Code::BadMessage);
+        assert_eq!(code(json!({"pathlight": 1, "type": "traces", "side": "c"})), Code::BadMessage);
         for foreign in [json!({"type": "ping"}), json!("hello"), json!(null), json!({"pathlight": "x"})] {
             assert!(serde_json::from_value::<Envelope>(foreign).is_err());
         }

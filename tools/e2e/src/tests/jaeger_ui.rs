@@ -23,9 +23,15 @@ struct Stand {
 
 impl Stand {
     fn new(version: &str) -> Outcome<Stand> {
+        Stand::configured(version, |config| config)
+    }
+
+    /// Starts one with a configuration that is ours but for a change.
+    fn configured(version: &str, change: impl FnOnce(String) -> String) -> Outcome<Stand> {
         let name = if version == "HEAD" { "jaeger-ui.config.js" } else { "jaeger-ui.config.json" };
         // As docs/jaeger-ui.md says for a Jaeger under a path.
         let config = std::fs::read_to_string(dist().join(name))?.replace("api=/", "api=/jaeger");
+        let config = change(config);
         let file = generated("jaeger.json", "--traces 30 --spans 20 --seed 6")?;
         let stored: Value = serde_json::from_slice(&std::fs::read(file)?)?;
         let starts = stored["data"].as_array().into_iter().flatten().flat_map(spans);
@@ -245,6 +251,60 @@ pub async fn the_panel_stands_beside_jaeger_ui_and_its_width_is_remembered(page:
     page.look(Look::DESKTOP).await
 }
 
+pub async fn the_panel_covers_neither_sidebar_nor_assistant_nor_wide_tables(page: &Page) -> Outcome {
+    let with_assistant =
+        |config: String| config.replacen("const config = {", "const config = { aiAssistant: true,", 1);
+    for (is_open, stand) in [(false, Stand::new("HEAD")?), (true, Stand::configured("HEAD", with_assistant)?)]
+    {
+        for width in [1440, 1100] {
+            page.look(Look { width, ..Look::DESKTOP }).await?;
+            page.client().goto(&stand.search("service=edge-gateway&limit=20")).await?;
+            page.run("localStorage.setItem('detailPanelMode', 'sidepanel')").await?;
+            page.visible(".ResultItemTitle--item").await?;
+            if is_open {
+                let [_, _, button, _] = page.place("#pathlight-button").await?;
+                let [x, ..] = page.place("#pathlight-button").await?;
+                let [dock, ..] = page.place(".JaegerAssistantPanel").await?;
+                ensure(x + button < dock, || {
+                    format!("the button ends at {}, the dock begins at {dock}", x + button)
+                })?;
+            }
+            page.click("#pathlight-button").await?;
+            shows(page, "#pathlight-frame", "findings", 20).await?;
+            page.click(".ResultItemTitle--item").await?;
+            page.visible(".TraceTimelineViewer--sidePanel").await?;
+            shows(page, "#pathlight-frame", "trace", 1).await?;
+            let [left, ..] = page.place("#pathlight-panel").await?;
+            let mut ends = left;
+            if is_open {
+                let [x, _, width, _] = page.place(".JaegerAssistantPanel").await?;
+                ensure((x + width - left).abs() < 1.0, || {
+                    format!("the dock ends at {}, the panel begins at {left}", x + width)
+                })?;
+                ends = x;
+            }
+            for part in [".TraceTimelineViewer--sidePanel", ".Tracepage--headerSection", ".TimelineHeaderRow"]
+            {
+                let [x, _, width, _] = page.place(part).await?;
+                ensure(width > 0.0 && (x + width - ends).abs() < 1.0, || {
+                    format!("{part} is {width} wide and ends at {}, not at {ends}", x + width)
+                })?;
+            }
+            // A table that is wider than what is left can be scrolled to its end.
+            page.click(".AltViewOptions").await?;
+            let scrolled = "const table = document.querySelector('.TraceStatisticsHeader'); \
+                            for (let box = table; box; box = box.parentElement) box.scrollLeft = 10000; \
+                            return table.getBoundingClientRect().right";
+            let right = page.run(scrolled).await?.as_f64().unwrap_or(f64::MAX);
+            ensure((right - ends).abs() < 20.0, || format!("the table's end is at {right}, not at {ends}"))?;
+            page.click("#pathlight-close").await?;
+            page.complaints().await?;
+        }
+    }
+    page.run("localStorage.clear()").await?;
+    page.look(Look::DESKTOP).await
+}
+
 pub async fn following_a_selection_keeps_the_traces_and_finds_every_span(page: &Page) -> Outcome {
     for version in VERSIONS {
         let stand = Stand::new(version)?;
@@ -295,11 +355,12 @@ pub async fn every_search_of_jaeger_ui_is_handed_over(page: &Page) -> Outcome {
     for version in VERSIONS {
         let stand = Stand::new(version)?;
         stand.open(page).await?;
-        // Nothing found: the old traces go, and the panel says why.
+        // Nothing found: the old traces go, and the panel says why, alone.
         page.run(&format!("history.pushState({{}}, '', 'search?service=nobody&{}')", stand.range)).await?;
         says(page, "No traces match").await?;
         enter(page, "#pathlight-frame").await?;
         page.state("empty").await?;
+        page.hidden("[data-test='error']").await?;
         leave(page).await?;
         // Without a limit Jaeger UI's own is meant.
         page.run(&format!(
@@ -320,7 +381,7 @@ pub async fn every_search_of_jaeger_ui_is_handed_over(page: &Page) -> Outcome {
         let ids = page.attributes(".ResultItemTitle--item", "href").await?;
         let ids: Vec<&str> = ids.iter().filter_map(|link| link.strip_prefix("trace/")).collect();
         page.run(&format!("history.pushState({{}}, '', 'trace/{}...{}')", ids[0], ids[1])).await?;
-        shows(page, "#pathlight-frame", "trace", 2).await?;
+        shows(page, "#pathlight-frame", "compare", 1).await?;
         page.run("history.pushState({}, '', 'trace/abcdef')").await?;
         says(page, "There is no trace 0000000000abcdef").await?;
         // The dialect that was understood is the first to be tried from then on.
