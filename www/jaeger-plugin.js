@@ -207,6 +207,15 @@
     return { data, nothing: data.length ? "" : what.parts[0]?.missing ?? "No traces match this search." };
   };
 
+  // What is sent to Pathlight of what was collected. Two traces that Jaeger UI compares are two sets there.
+  const messages = (what, { data, nothing }) => {
+    if (nothing) return [{ type: "clear" }];
+    const pair = data.length === 2 && what.pair;
+    const named = (at) => (pair ? { title: pair[at], side: "ab"[at] } : { title: what.title });
+    const traces = data.map((bytes, at) => ({ type: "traces", data: bytes, replace: at === 0, ...named(at) }));
+    return what.query ? [...traces, { type: "query", query: what.query }] : traces;
+  };
+
   const link = (base, { traceID, spanID }) => {
     const address = new URL("trace/" + encodeURIComponent(jaegerId(traceID)), base);
     if (spanID) address.searchParams.set("uiFind", spanID);
@@ -244,7 +253,7 @@
     if (span) setTimeout(look, 100);
   };
 
-  window.pathlightJaeger = { shown, collect, link, show };
+  window.pathlightJaeger = { shown, collect, messages, link, show };
   // The example host page wants nothing but these.
   if (script?.dataset.only === "asking") return;
 
@@ -443,19 +452,11 @@
     tell(what.parts.length ? "Reading " + what.title + "..." : "");
     if (!what.parts.length) return;
     try {
-      const { data, nothing } = await collect(what, base);
+      const answer = await collect(what, base);
       // Meanwhile the page may show something else, or the panel be gone.
       if (panel.turn !== turn || !panel.isReady) return;
-      if (nothing) {
-        send({ type: "clear" });
-        return tell(nothing);
-      }
-      const pair = data.length === 2 && what.pair;
-      data.forEach((bytes, at) => {
-        const side = pair ? { title: pair[at], side: "ab"[at] } : { title: what.title };
-        send({ type: "traces", data: bytes, replace: at === 0, ...side }, [bytes]);
-      });
-      if (what.query) send({ type: "query", query: what.query });
+      for (const message of messages(what, answer)) send(message, message.data ? [message.data] : []);
+      if (answer.nothing) tell(answer.nothing);
     } catch (error) {
       if (panel.turn === turn && panel.element) tell(error.message, error);
     }

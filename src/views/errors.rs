@@ -63,7 +63,7 @@ impl ErrorsView {
             .child(&zooms.zoom)
             .child(&zooms.all)
             .child(&exports);
-        let words = el("p").class("errors-words").test("errors-words");
+        let words = el("p").class("errors-words").test("errors-words").attr("tabindex", "0");
         let below = div("companion").child(table.element());
         let frame = ViewFrame::new(View::Errors, "errors", chart, below).with(&tools).with(&words);
         let frame = frame.with(chart.element()).table(table).zooms(chart, zooms).places(page, places);

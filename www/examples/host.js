@@ -83,10 +83,9 @@
       return;
     }
     try {
-      const { data, nothing } = await pathlightJaeger.collect(shown, base);
-      data.forEach((part, at) => send({ type: "traces", title: shown.title, data: part, replace: at === 0 }, [part]));
-      if (shown.query && !nothing) send({ type: "query", query: shown.query });
-      element("said").textContent = nothing;
+      const answer = await pathlightJaeger.collect(shown, base);
+      for (const message of pathlightJaeger.messages(shown, answer)) send(message, message.data ? [message.data] : []);
+      element("said").textContent = answer.nothing;
     } catch (error) {
       element("said").textContent = error.message;
       if (error.help) {

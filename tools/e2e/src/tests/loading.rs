@@ -124,6 +124,7 @@ pub async fn a_second_large_drop_during_a_load_is_read_too(page: &Page) -> Outco
     same("traces", read, (traces + more) as usize)?;
     same("spans", spans, read * SPANS as usize)?;
     // As side B too, while more of A is read.
+    page.click("[data-test='more']").await?;
     page.click("[data-test='clear']").await?;
     page.state("empty").await?;
     begin(page, traces).await?;

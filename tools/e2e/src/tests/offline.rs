@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tower_http::services::ServeDir;
 
 use super::access::VIEWS;
-use super::drop::{generated, summary};
+use super::drop::{generated, open_tables, summary};
 use super::hosting::host_of_utf8;
 
 /// Whether the page is kept for offline use.
@@ -105,6 +105,7 @@ pub async fn the_one_file_shows_the_same_numbers_in_firefox(page: &Page) -> Outc
     page.open(&address).await?;
     page.drop_files(std::slice::from_ref(&file)).await?;
     page.ready().await?;
+    open_tables(page).await?;
     let expected = page.run(NUMBERS).await?;
     ensure(expected.as_array().is_some_and(|numbers| numbers.len() > 20), || format!("only {expected}"))?;
     let mut firefox = Firefox::start()?;
@@ -114,6 +115,8 @@ pub async fn the_one_file_shows_the_same_numbers_in_firefox(page: &Page) -> Outc
         firefox.until("the start", "return document.documentElement.dataset.state", &json!("empty"))?;
     }
     firefox.type_into("[data-test='file-input']", &file.to_string_lossy())?;
+    firefox.ready()?;
+    firefox.run("document.querySelector(\"[data-test='findings-tables']\").open = true")?;
     firefox.ready()?;
     same("numbers in Firefox", firefox.run(NUMBERS)?, expected)?;
     // Every view comes up there.

@@ -20,7 +20,7 @@ use pathlight_view::draw::{Metrics, Rgba, Theme};
 use serde_json::{Value, json};
 
 use super::access::VIEWS;
-use super::drop::{generated, shop, small_files, summary};
+use super::drop::{generated, open_tables, shop, small_files, summary};
 use super::flow::exported;
 use super::tables::what_if;
 
@@ -353,6 +353,9 @@ pub async fn all_say_the_same(page: &Page, file: &Path, reports: &[Report], what
             page.ready_within(PATIENCE).await?;
             if *place == "ranking-view" {
                 what_if(page).await?;
+            }
+            if *place == "findings" {
+                open_tables(page).await?;
             }
             let json = exported(page, &format!("[data-test='{place}']"), "json").await?;
             ensure(json.trim_end() == printed.trim_end(), || {

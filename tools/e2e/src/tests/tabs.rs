@@ -90,6 +90,7 @@ pub async fn two_tabs_with_the_same_data_leave_each_other_alone(page: &Page) -> 
         page.ready().await?;
         same("what the second has loaded", contents(page).await?, whole)?;
         // The second clears, loads something else, and looks at it; the first does not notice.
+        page.click("[data-test='more']").await?;
         page.click("[data-test='clear']").await?;
         page.state("empty").await?;
         page.drop_files(&other).await?;
