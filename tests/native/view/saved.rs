@@ -48,7 +48,9 @@ fn written(set: &TraceSet) -> String {
     let mut lines = Vec::new();
     for line in dump(set).lines().filter(|line| !line.starts_with("key \"messaging.message_id\"")) {
         let line = match line.split_once(" messaging.message_id=\"") {
-            Some((before, after)) => format!("{before}{}", after.split_once('"').map_or("", |(_, rest)| rest)),
+            Some((before, after)) => {
+                format!("{before}{}", after.split_once('"').map_or("", |(_, rest)| rest))
+            }
             None => line.to_owned(),
         };
         lines.push(match line.split_once("occurrences: ") {

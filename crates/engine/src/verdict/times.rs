@@ -31,7 +31,7 @@ impl TimesExcess {
 pub(crate) fn excesses(times_us: &[[Vec<u64>; 2]], requests: u64) -> Vec<TimesExcess> {
     // Each is as a service that does nothing but its own work.
     let key =
-        |number: usize| CellKey::Own { entry: Endpoint::new(&number.to_string(), ""), makes_calls: false };
+        |number: usize| CellKey::Own { entry: Endpoint::new(number.to_string(), ""), makes_calls: false };
     let side = |side: usize| {
         let cell = |pair: &[Vec<u64>; 2]| {
             let mut cell = Cell::default();

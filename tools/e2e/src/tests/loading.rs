@@ -114,7 +114,7 @@ pub async fn a_load_that_is_cancelled_leaves_nothing(page: &Page) -> Outcome {
 }
 
 pub async fn a_second_large_drop_during_a_load_is_read_too(page: &Page) -> Outcome {
-    let (traces, more) = (100_000, 60_000);
+    let (traces, more) = (250_000, 60_000);
     let second = [long("second.json", traces + 1..=traces + more)?];
     begin(page, traces).await?;
     page.drop_files_on("[data-test='drop-add']", &second).await?;
