@@ -122,7 +122,7 @@ fn lint(results: &mut Results) {
         "clippy on wasm32",
         Count::Whole,
         &mut clippy(&format!(
-            "--workspace --exclude xtask --exclude e2e --exclude pathlight-cli --exclude pathlight-serve --lib --target {}",
+            "--workspace --exclude xtask --exclude e2e --exclude pathlight-cli --exclude pathlight-serve --exclude pathlight-mcp --lib --target {}",
             tools::WASM
         )),
     );
