@@ -72,6 +72,8 @@ pub mod requests_list;
 pub mod run;
 pub mod split;
 pub mod summaries;
+#[cfg(all(test, not(target_arch = "wasm32")))]
+mod test_spans;
 pub mod timeline;
 pub mod trend;
 pub mod verdict;

@@ -5,82 +5,9 @@ use super::QueuesReport;
 use crate::findings::{Finding, FindingFacts, FindingKind};
 use crate::queries::{Findings, JoinedTraces, LinkedTraces, MissingTraces, Overview, Queues, Trace};
 use crate::requests::{PercentileRange, RootEndpoint, Selection};
-use crate::run::native::NativePool;
+use crate::test_spans::{Span, example, pool, pool_of, span};
 use crate::verdict::Headline;
-use pathlight_trace::{
-    Endpoint, Flags, PathSettings, RawLink, RawSpan, Reading, SpanId, SpanKind, TraceId, TraceSet,
-};
-
-/// A span as a test says it.
-#[derive(Clone)]
-struct Span {
-    trace: u128,
-    id: u64,
-    parent: u64,
-    kind: SpanKind,
-    times_us: (u64, u64),
-    name: &'static str,
-    destination: &'static str,
-    links: Vec<(u128, u64)>,
-}
-
-fn span(trace: u128, id: u64, parent: u64, kind: SpanKind, times_us: (u64, u64), name: &'static str) -> Span {
-    Span { trace, id, parent, kind, times_us, name, destination: "", links: Vec::new() }
-}
-
-impl Span {
-    fn to(self, destination: &'static str) -> Span {
-        Span { destination, ..self }
-    }
-
-    fn linked(self, links: &[(u128, u64)]) -> Span {
-        Span { links: links.to_vec(), ..self }
-    }
-}
-
-/// Returns a pool over these spans, of which traces go to the workers in turn, each service named as its operation.
-fn pool(spans: &[Span], workers: usize) -> NativePool {
-    pool_of(&[spans], workers)
-}
-
-/// Returns a pool over the spans of several groups.
-fn pool_of(groups: &[&[Span]], workers: usize) -> NativePool {
-    let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
-    for (group, spans) in (0..).zip(groups) {
-        for span in *spans {
-            let set = &mut sets[span.trace as usize % workers];
-            set.loading_group = group;
-            add(set, span);
-        }
-    }
-    NativePool::of(sets).unwrap()
-}
-
-fn add(set: &mut TraceSet, span: &Span) {
-    set.tags.begin();
-    if !span.destination.is_empty() {
-        set.tags.add("messaging.destination.name", span.destination);
-    }
-    let tags = set.tags.finish();
-    set.tags.begin();
-    let no_tags = set.tags.finish();
-    let raw = RawSpan {
-        id: SpanId::hex(span.id),
-        parent: SpanId::hex(span.parent),
-        start_us: 1_000_000 + span.times_us.0,
-        duration_us: span.times_us.1 - span.times_us.0,
-        operation: set.names.intern(span.name),
-        process: set.process(span.name, "", no_tags),
-        tags,
-        flags: Flags::of_kind(span.kind),
-    };
-    let trace = TraceId::hex(span.trace);
-    set.stage(trace, raw).unwrap();
-    for &(to_trace, to_span) in &span.links {
-        let (to_trace, to_span) = (TraceId::hex(to_trace), SpanId::hex(to_span));
-        set.add_link(RawLink { trace, span: raw.id, to_trace, to_span }).unwrap();
-    }
-}
+use pathlight_trace::{Endpoint, PathSettings, Reading, SpanKind};
 
 fn of(spans: &[Span], workers: usize, selection: &Selection) -> QueuesReport {
     pool(spans, workers).run(Queues { selection: selection.clone() }).unwrap()
@@ -105,16 +32,6 @@ fn edges(report: &QueuesReport) -> Vec<(String, u64, u128, f64, u32)> {
         (names.trim_end().to_owned(), edge.messages, edge.sum_us, edge.fan_in, edge.most_fan_in)
     };
     report.edges.iter().map(of).collect()
-}
-
-/// The example of the definition.
-fn example() -> Vec<Span> {
-    vec![
-        span(1, 1, 0, SpanKind::Server, (0, 100), "A"),
-        span(1, 2, 1, SpanKind::Internal, (90, 100), "S"),
-        span(1, 3, 2, SpanKind::Consumer, (150, 400), "C"),
-        span(1, 4, 3, SpanKind::Internal, (200, 390), "D"),
-    ]
 }
 
 #[test]

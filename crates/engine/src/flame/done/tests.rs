@@ -3,60 +3,10 @@
 
 use crate::queries::{CriticalPath, PerRequest};
 use crate::requests::{RootEndpoint, Selection, Until};
-use crate::run::native::NativePool;
-use pathlight_trace::{
-    Endpoint, Flags, PathSettings, RawLink, RawSpan, Reading, Role, SpanId, SpanKind, TagSetId, TraceId,
-    TraceSet, Tree,
-};
+use crate::test_spans::{Span, example, pool, span};
+use pathlight_trace::{Endpoint, PathSettings, Reading, Role, SpanKind, TraceSet, Tree};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-
-/// A span as a test says it.
-#[derive(Clone, Debug)]
-struct Span {
-    trace: u128,
-    id: u64,
-    parent: u64,
-    kind: SpanKind,
-    times_us: (u64, u64),
-    name: &'static str,
-    links: Vec<(u128, u64)>,
-}
-
-fn span(trace: u128, id: u64, parent: u64, kind: SpanKind, times_us: (u64, u64), name: &'static str) -> Span {
-    Span { trace, id, parent, kind, times_us, name, links: Vec::new() }
-}
-
-impl Span {
-    fn linked(self, links: &[(u128, u64)]) -> Span {
-        Span { links: links.to_vec(), ..self }
-    }
-}
-
-/// Returns a pool over these spans, of which traces go to the workers in turn, each service named as its operation.
-fn pool(spans: &[Span], workers: usize) -> NativePool {
-    let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
-    for span in spans {
-        let set = &mut sets[span.trace as usize % workers];
-        let raw = RawSpan {
-            id: SpanId::hex(span.id),
-            parent: SpanId::hex(span.parent),
-            start_us: 1_000_000 + span.times_us.0,
-            duration_us: span.times_us.1 - span.times_us.0,
-            operation: set.names.intern(span.name),
-            process: set.process(span.name, "", TagSetId::EMPTY),
-            tags: TagSetId::EMPTY,
-            flags: Flags::of_kind(span.kind),
-        };
-        let trace = TraceId::hex(span.trace);
-        set.stage(trace, raw).unwrap();
-        for &(to_trace, to_span) in &span.links {
-            let (to_trace, to_span) = (TraceId::hex(to_trace), SpanId::hex(to_span));
-            set.add_link(RawLink { trace, span: raw.id, to_trace, to_span }).unwrap();
-        }
-    }
-    NativePool::of(sets).unwrap()
-}
 
 fn done() -> Selection {
     Selection { until: Until::Done, ..Selection::default() }
@@ -109,16 +59,6 @@ fn paths(spans: &[Span], selection: &Selection) -> Vec<Vec<(String, u64)>> {
 
 fn said(path: &[(&str, u64)]) -> Vec<(String, u64)> {
     path.iter().map(|&(name, us)| (name.to_owned(), us)).collect()
-}
-
-/// The example of the definition.
-fn example() -> Vec<Span> {
-    vec![
-        span(1, 1, 0, SpanKind::Server, (0, 100), "A"),
-        span(1, 2, 1, SpanKind::Internal, (90, 100), "S"),
-        span(1, 3, 2, SpanKind::Consumer, (150, 400), "C"),
-        span(1, 4, 3, SpanKind::Internal, (200, 390), "D"),
-    ]
 }
 
 #[test]
