@@ -166,6 +166,7 @@ pub fn pair_of_areas(a: &LogHistogram, b: &LogHistogram, (width, height): (f64, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::findings::charts;
     use pathlight_base::statistics::{Interval, Percentiles};
     use pathlight_engine::findings::{ErrorsFacts, FindingPlace};
     use pathlight_engine::flow::MendedLatency;
@@ -178,16 +179,8 @@ mod tests {
             place: FindingPlace::Service("cart".to_owned()),
             stake_us,
             interval: Some(Interval { low: 5000.0, high: 20_000.0 }),
-            n: 1,
-            of: 2,
-            facts,
-            p: None,
-            hit: None,
-            example: None,
-            also: Vec::new(),
-            mended: None,
-            is_as_before: false,
             points: Vec::new(),
+            ..charts::tests::finding(facts)
         }
     }
 

@@ -104,12 +104,13 @@ pub fn bar_places(bars: &[StakeBar]) -> Vec<(f64, Option<[f64; 2]>)> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use pathlight_engine::findings::{BurstsFacts, ErrorsFacts, NotInstrumentedFacts};
     use pathlight_engine::findings::{FindingPlace, FindingPoint};
 
-    fn finding(facts: FindingFacts) -> Finding {
+    /// Returns a finding about all data, with three requests.
+    pub(in crate::findings) fn finding(facts: FindingFacts) -> Finding {
         let point = |start_us, latency_us, is_meant| FindingPoint { start_us, latency_us, is_meant };
         Finding {
             place: FindingPlace::Data,
