@@ -4,9 +4,10 @@ use super::flow_queries::{chosen_endpoints, pool, quantiles, what_if};
 use crate::common::generated;
 use pathlight::base::statistics::Percentiles;
 use pathlight::engine::flow::paper::FlowSettings;
-use pathlight::engine::flow::{CallTarget, Changes};
+use pathlight::engine::flow::{CallTarget, Changes, TimeoutReport};
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
+use pathlight::engine::run::native::NativePool;
 use pathlight::generate::{GenerateOptions, Generator, GiveUp};
 use pathlight::trace::Endpoint;
 use std::collections::BTreeSet;
@@ -19,26 +20,21 @@ fn call_latencies(options: &GenerateOptions, service: &str, operation: &str) -> 
     rows.map(|row| set.duration_us(row)).collect()
 }
 
+/// Asks what a timeout of calls cuts, by all requests.
+fn ask(pool: &mut NativePool, of: CallTarget, timeout_us: Option<u64>) -> TimeoutReport {
+    let (selection, settings) = (Selection::default(), FlowSettings::default());
+    pool.run(queries::Timeout { selection, baseline: None, settings, of, timeout_us }).unwrap()
+}
+
 #[test]
 fn a_timeout_is_what_regenerated_traces_show_at_20_random_places() {
-    let (selection, settings) = (Selection::default(), FlowSettings::default());
     // Failing fast, and retried.
     let (mut worst, mut effective, mut checked) = ([0f64; 2], [0; 2], [0; 2]);
     let mut missed = [Vec::new(), Vec::new()];
     for (options, service, operation) in chosen_endpoints() {
         let mut before = pool(&options);
-        let mut timeout = |timeout_us| {
-            let of = CallTarget::Endpoint(Endpoint::new(&service, &operation));
-            before
-                .run(queries::Timeout {
-                    selection: selection.clone(),
-                    baseline: None,
-                    settings,
-                    of,
-                    timeout_us,
-                })
-                .unwrap()
-        };
+        let of = CallTarget::Endpoint(Endpoint::new(&service, &operation));
+        let mut timeout = |timeout_us| ask(&mut before, of.clone(), timeout_us);
         let suggested = timeout(None);
         assert!(suggested.calls > 0 && suggested.timeout_us == suggested.suggested_us);
         assert!(1_000 * suggested.cut_calls <= suggested.calls, "{suggested:?}");
@@ -84,7 +80,6 @@ fn a_timeout_is_what_regenerated_traces_show_at_20_random_places() {
 
 #[test]
 fn a_timeout_of_all_calls_into_a_service_is_what_regenerated_traces_show() {
-    let (selection, settings) = (Selection::default(), FlowSettings::default());
     // Failing fast, and retried.
     let (mut worst, mut effective, mut checked) = ([0f64; 2], [0; 2], [0; 2]);
     for (at, service) in ["auth", "user-profile", "catalog", "pricing", "search"].into_iter().enumerate() {
@@ -97,18 +92,8 @@ fn a_timeout_of_all_calls_into_a_service_is_what_regenerated_traces_show() {
             .map(|place| (place.service, place.operation))
             .collect();
         let mut before = pool(&options);
-        let mut timeout = |timeout_us| {
-            let of = CallTarget::Service(service.to_owned());
-            before
-                .run(queries::Timeout {
-                    selection: selection.clone(),
-                    baseline: None,
-                    settings,
-                    of,
-                    timeout_us,
-                })
-                .unwrap()
-        };
+        let of = CallTarget::Service(service.to_owned());
+        let mut timeout = |timeout_us| ask(&mut before, of.clone(), timeout_us);
         let mut calls: Vec<u64> = callers
             .iter()
             .filter(|(caller, operation)| generated(&options).find_endpoint(caller, operation).is_some())
