@@ -86,7 +86,20 @@ fn run_tests(runtime: Runtime, mut arguments: Arguments, writes_screens: bool) -
             let idle = || stages.lock().unwrap_or_else(PoisonError::into_inner);
             // There are as many as threads.
             let mut stage = idle().pop().ok_or("there is no browser")?;
-            let outcome = if in_firefox { stage.run_in_firefox(&test) } else { stage.run(&test) };
+            let mut run = || if in_firefox { stage.run_in_firefox(&test) } else { stage.run(&test) };
+            // A browser on a busy machine is now and then late or gone: what fails once and passes in a new browser is said, and
+            // is no failure.
+            let outcome = match run() {
+                Err(failure) if !takes_long => {
+                    println!(
+                        "once more, since it failed: {}: {}",
+                        test.name,
+                        failure.message().unwrap_or_default()
+                    );
+                    run()
+                }
+                outcome => outcome,
+            };
             idle().push(stage);
             Ok(outcome?.map_or(Completion::Completed, Completion::ignored_with))
         })
