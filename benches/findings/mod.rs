@@ -8,6 +8,7 @@
 
 use crate::shared::{read, row};
 use pathlight::base::statistics::Random;
+use pathlight::engine::EngineError;
 use pathlight::engine::findings::{Finding, FindingKind, FindingPlace, FindingsReport};
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
@@ -310,11 +311,16 @@ fn mean_latency_us(generator: &Generator) -> u64 {
     sum / TRACES
 }
 
+/// Returns the findings with what is found out later, as the page shows them.
 fn findings(traces: impl Iterator<Item = GeneratedTrace>) -> std::io::Result<FindingsReport> {
     let traces: Vec<String> = traces.map(|trace| trace_json(&trace)).collect();
     let mut session = Session::of(read(format!("{{\"data\":[{}]}}", traces.join(",")).as_bytes()));
-    let report = session.run(queries::Findings { selection: Selection::default(), baseline: None });
-    report.map_err(|error| std::io::Error::other(error.to_string()))
+    let other = |error: EngineError| std::io::Error::other(error.to_string());
+    let all = Selection::default();
+    let query = queries::Findings { selection: all.clone(), baseline: None };
+    let report = session.run(query).map_err(other)?;
+    let late = queries::LateFindingsQuery::of(all, None, &report);
+    Ok(report.with(&session.run(late).map_err(other)?))
 }
 
 /// Returns whether a finding names cause and place.
@@ -335,7 +341,9 @@ fn says(finding: &Finding, cause: Cause, place: &TopologyPlace) -> bool {
         FindingPlace::RequestType(_) => cause == Cause::SinceHalf,
         FindingPlace::Data => false,
     };
-    is_place && (is_kind(&finding.kind()) || finding.also.iter().any(is_kind))
+    // Of a service that is the reason of another finding, both are said.
+    finding.explains.iter().any(|other| says(other, cause, place))
+        || is_place && (is_kind(&finding.kind()) || finding.also.iter().any(is_kind))
 }
 
 fn head(finding: &Finding) -> String {

@@ -194,6 +194,10 @@ impl FindingList {
         let foot = div("finding-foot").child(&target.on_click(&self.keep, move || {
             page.change(|address| show(&to_show, address));
         }));
+        let foot = finding.explains.iter().fold(foot, |foot, other| {
+            let (to_show, target) = (other.clone(), button(show_words(other)).test("finding-explained"));
+            foot.child(&target.on_click(&self.keep, move || page.change(|address| show(&to_show, address))))
+        });
         let foot = hit_words(finding).into_iter().fold(foot, |foot, words| {
             let (finding, target) = (finding.clone(), button(&words).test("finding-hit"));
             let target = target.attr("title", "Look only at these requests, in every view");

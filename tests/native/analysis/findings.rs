@@ -12,6 +12,7 @@ use pathlight::engine::run::native::NativePool;
 use pathlight::generate::{GenerateOptions, write_jaeger};
 use pathlight::trace::{Endpoint, SpanKind, TraceSet};
 use pathlight::view::address::Address;
+use pathlight::view::findings::block::facts;
 use pathlight::view::findings::{links as finding_links, words as finding_words};
 use pathlight::view::json;
 use pathlight::view::views::View;
@@ -34,6 +35,15 @@ fn completed(pool: &mut NativePool, selection: Selection, baseline: Option<Selec
 fn the(report: &FindingsReport, kind: FindingKind) -> Finding {
     let found = report.findings.iter().find(|finding| finding.kind() == kind);
     found.unwrap_or_else(|| panic!("no {kind:?} in\n{}", finding_words::to_text(report))).clone()
+}
+
+/// Returns the finding that explains one of a kind, and that.
+#[track_caller]
+fn explained(report: &FindingsReport, kind: FindingKind) -> (Finding, Finding) {
+    let all = report.findings.iter().flat_map(|finding| finding.explains.iter().map(move |of| (finding, of)));
+    let found = all.clone().find(|(_, of)| of.kind() == kind);
+    let found = found.unwrap_or_else(|| panic!("no {kind:?} in\n{}", finding_words::to_text(report)));
+    (found.0.clone(), found.1.clone())
 }
 
 /// Returns the findings of a report as its JSON has them.
@@ -361,6 +371,17 @@ fn a_tag_whose_requests_are_slower_says_who_is_affected() {
     assert_eq!(finding.place, FindingPlace::Tag { key: "zone".to_owned(), value: "eu".to_owned() });
     let FindingFacts::Who(WhoFacts { ratio, ratio_interval, .. }) = finding.facts else { panic!() };
     assert!((2.2..2.6).contains(&ratio) && ratio_interval.low > 2.0, "{ratio}");
+    // Once it is known what takes longer with the tag, it is said there.
+    let mut pool = NativePool::of(vec![set_of(&spans)]).unwrap();
+    let report = completed(&mut pool, Selection::default(), None);
+    let (of_cart, _) = explained(&report, FindingKind::Who);
+    assert_eq!(of_cart.place, service("cart"));
+    assert!(report.findings.iter().all(|finding| finding.kind() != FindingKind::Who));
+    let text = finding_words::sentence(&of_cart).to_text();
+    assert!(text.contains("; what takes longer with it is cart's own work: +30.0"), "{text}");
+    let json = json_of(&report);
+    let blamed = json.iter().find(|finding| finding["blamed"]["service"] == "cart").unwrap();
+    assert_eq!(blamed["blamed"]["with_tag"]["tag"], serde_json::json!(["zone", "eu"]));
 }
 
 #[test]
@@ -372,20 +393,28 @@ fn a_type_that_is_slower_from_some_time_on_says_since_when() {
     });
     let mut pool = NativePool::of(vec![set_of(&spans)]).unwrap();
     let report = completed(&mut pool, Selection::default(), None);
-    let finding = the(&report, FindingKind::SinceWhen);
-    let text = finding_words::sentence(&finding).to_text();
-    let FindingFacts::SinceWhen(SinceWhenFacts { from_us, requests, .. }) = finding.facts else { panic!() };
+    let (finding, since) = explained(&report, FindingKind::SinceWhen);
+    let FindingFacts::SinceWhen(SinceWhenFacts { from_us, requests, .. }) = since.facts else { panic!() };
     assert_eq!((from_us, requests), (1_700_000_060_000_000, (60, 30)));
-    assert!(text.contains("; what changed then is stock's own work: +24.9\u{202f}ms per request."), "{text}");
-    // The cost of that work says since when, and no other does.
+    // The service that is the reason says since when, and what is so since then is no second finding.
+    assert!(
+        finding.place == service("stock") && finding.also.contains(&FindingKind::SinceWhen),
+        "{finding:?}"
+    );
+    assert!(finding.least_us() >= since.least_us());
+    let text = finding_words::sentence(&finding).to_text();
+    assert!(
+        text.contains("; what takes longer then is stock's own work: +24.9\u{202f}ms per request."),
+        "{text}"
+    );
+    assert!(facts(&finding).iter().any(|fact| fact.value.starts_with("since 2023-11-14 22:14:20")), "{text}");
+    let all = finding_words::to_text(&report);
+    assert_eq!(all.matches("Since 2023-11-14").count(), 1, "{all}");
     let json = json_of(&report);
-    let is_own = |finding: &&serde_json::Value| finding["kind"] == "since_when";
-    let since = json.iter().find(is_own).unwrap()["since"].clone();
-    assert_eq!(since["from_us"], from_us);
     for finding in json.iter().filter(|finding| !finding["blamed"].is_null()) {
-        let blamed = &finding["blamed"];
-        let expected = if blamed["service"] == "stock" { since.clone() } else { serde_json::Value::Null };
-        assert_eq!(blamed["since"], expected, "{blamed}");
+        let (blamed, of_stock) = (&finding["blamed"], finding["blamed"]["service"] == "stock");
+        let expected = if of_stock { from_us.into() } else { serde_json::Value::Null };
+        assert_eq!(blamed["since"]["from_us"], expected, "{blamed}");
     }
     let of_stock = json.iter().find(|finding| finding["blamed"]["service"] == "stock").unwrap();
     assert_eq!((&of_stock["blamed"]["part"], &of_stock["kind"]), (&"own".into(), &"hot_spot".into()));
@@ -410,7 +439,8 @@ fn a_tag_that_is_slow_with_another_one_only_says_so() {
     reader.finish(&mut set);
     set.seal().unwrap();
     let mut pool = NativePool::of(vec![set]).unwrap();
-    let finding = the(&completed(&mut pool, Selection::default(), None), FindingKind::Who);
+    let report = completed(&mut pool, Selection::default(), None);
+    let (_, finding) = explained(&report, FindingKind::Who);
     let FindingFacts::Who(WhoFacts { only_with: Some((other, explains)), .. }) = &finding.facts else {
         panic!("{finding:?}")
     };
@@ -420,7 +450,10 @@ fn a_tag_that_is_slow_with_another_one_only_says_so() {
     assert_eq!(keys, ["region", "version"]);
     assert!(*explains > 0.5, "{explains}");
     let text = finding_words::sentence(&finding).to_text();
-    assert!(text.contains(", only with ") && text.ends_with("\u{202f}% of the tail."), "{text}");
+    assert!(
+        text.contains(", only with ") && text.contains("\u{202f}% of the tail; what takes longer"),
+        "{text}"
+    );
 }
 
 #[test]

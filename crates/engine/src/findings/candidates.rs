@@ -66,6 +66,7 @@ pub(super) fn untested_finding(place: FindingPlace, n: u64, of: u64, facts: Find
         p: None,
         example: None,
         also: Vec::new(),
+        explains: Vec::new(),
         is_as_before: false,
         hit: None,
         mended: None,
@@ -393,7 +394,7 @@ impl Sums<'_> {
             from_us: times[change.before].0,
             p50_us,
             requests: (a.n, b.n),
-            change: None,
+            longer: None,
         });
         Some(Finding {
             stake_us: (b.mean - a.mean) * share,
@@ -436,6 +437,7 @@ impl Sums<'_> {
                         ratio_interval: Interval { low: ratio(interval.low), high: ratio(interval.high) },
                         means_us: (b.mean, a.mean),
                         only_with: None,
+                        longer: None,
                     });
                     let place = FindingPlace::Tag { key: key.clone(), value: value.clone() };
                     found.push(Finding {

@@ -260,6 +260,8 @@ pub struct WhoFacts {
     /// A second tag that it needs to be slow, and what part of the tail both explain; `None` while that is not known, and
     /// where there is none.
     pub only_with: Option<(FindingTag, f64)>,
+    /// What takes longer with it; `None` while that is not known, and where no service explains it.
+    pub longer: Option<TakesLonger>,
 }
 
 /// The facts of [`FindingKind::SinceWhen`](super::FindingKind::SinceWhen). Times are microseconds.
@@ -271,8 +273,8 @@ pub struct SinceWhenFacts {
     pub p50_us: (f64, f64),
     /// Requests before and after.
     pub requests: (u64, u64),
-    /// What changed then; `None` while that is not known, and where no service explains it.
-    pub change: Option<ChangedThen>,
+    /// What takes longer since then; `None` while that is not known, and where no service explains it.
+    pub longer: Option<TakesLonger>,
 }
 
 /// The facts of [`FindingKind::ReadWithCare`](super::FindingKind::ReadWithCare). Times are microseconds.
@@ -380,14 +382,14 @@ pub struct GrowsWith {
     pub correlation: f64,
 }
 
-/// What explains that requests are slower from some time on.
+/// What explains that some requests of a type are slower than others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ChangedThen {
+pub struct TakesLonger {
     /// The service.
     pub service: String,
     /// The part of the service.
     pub part: ServicePart,
-    /// How much longer it takes, in microseconds per request of after.
+    /// How much longer it takes, in microseconds per slower request.
     pub excess_us: f64,
 }
 

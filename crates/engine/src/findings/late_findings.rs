@@ -4,15 +4,15 @@
 use super::candidates::untested_finding;
 use super::rank::{MOST, sort_findings};
 use super::{
-    AbnormalFacts, ChangedThen, ErrorsFacts, Finding, FindingFacts, FindingKind, FindingPlace, FindingTag,
-    FindingsReport, Halved, OneAfterTheOtherFacts, PairsPart, SinceWhenFacts, SlowTailFacts, TagsReport,
+    AbnormalFacts, ErrorsFacts, Finding, FindingFacts, FindingKind, FindingPlace, FindingTag, FindingsReport,
+    Halved, OneAfterTheOtherFacts, PairsPart, SinceWhenFacts, SlowTailFacts, TagsReport, TakesLonger,
     WhoFacts,
 };
 use crate::anomalies::AnomalyReport;
 use crate::errors::ErrorsReport;
 use crate::flow::{EvaluationReport, MendedLatency, SavingsReport};
 use crate::requests::RequestType;
-use crate::verdict::{HitRequests, ServicesReport, Subject};
+use crate::verdict::{HitRequests, Subject};
 use pathlight_base::statistics::Interval;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -86,8 +86,10 @@ pub struct LateFindings {
     pub after: Vec<Finding>,
     /// By caller how far its flow is off on held-out requests.
     pub model_errors: Vec<(Endpoint, f64)>,
-    /// What changed in a request type.
-    pub changes: Vec<(RequestType, ChangedThen)>,
+    /// What takes longer in requests of a type since its change.
+    pub since: Vec<(RequestType, TakesLonger)>,
+    /// By request type and tag what takes longer with it.
+    pub with_tag: Vec<(RequestType, FindingTag, TakesLonger)>,
     /// By request type and tag the other tag that it needs to be slow, and what part of the tail both explain.
     pub pairs: Vec<(RequestType, FindingTag, (FindingTag, f64))>,
     /// What is known later of subjects.
@@ -121,17 +123,6 @@ impl LateFindings {
     pub fn take_model_error(&mut self, caller: Endpoint, report: &EvaluationReport) {
         let error = report.flow_error().map(|error| error.p50).filter(|error| error.is_finite());
         self.model_errors.extend(error.map(|error| (caller, error)));
-    }
-
-    /// Takes over what explains that the requests of a type are slower from some time on.
-    pub fn take_change(&mut self, root: RequestType, report: &ServicesReport) {
-        let lead = report.culprit().and_then(|service| Some((service, service.lead.as_ref()?)));
-        let change = lead.map(|(service, lead)| ChangedThen {
-            service: service.service.clone(),
-            part: lead.part,
-            excess_us: lead.excess.excess_us,
-        });
-        self.changes.extend(change.map(|change| (root, change)));
     }
 
     /// Takes over which other tag a tag of a request type needs to be slow: that of the best pair, if the pair
@@ -177,6 +168,24 @@ impl SlowTailFacts {
     }
 }
 
+/// Makes what is slower since some time or with a tag a fact of the finding about the service that is the reason, where there
+/// is one.
+fn explained(findings: Vec<Finding>) -> Vec<Finding> {
+    let (others, mut out): (Vec<Finding>, Vec<Finding>) =
+        findings.into_iter().partition(|finding| finding.reason().is_some());
+    for other in others {
+        let is_it = |finding: &&mut Finding| {
+            let subject = finding.subject();
+            subject.is_some_and(|of| other.reason().is_some_and(|reason| reason.service == of.service))
+        };
+        match out.iter_mut().find(is_it) {
+            Some(known) => known.explain(other),
+            None => out.push(other),
+        }
+    }
+    out
+}
+
 impl FindingsReport {
     /// Returns these findings with what was found out later.
     #[must_use]
@@ -194,14 +203,19 @@ impl FindingsReport {
                     let known = late.model_errors.iter().find(|known| known.0 == *caller);
                     *model_error = known.map(|known| known.1);
                 }
-                (FindingFacts::SinceWhen(SinceWhenFacts { change, .. }), FindingPlace::RequestType(root)) => {
-                    let known = late.changes.iter().find(|known| known.0 == *root);
-                    *change = known.map(|known| known.1.clone());
+                (FindingFacts::SinceWhen(SinceWhenFacts { longer, .. }), FindingPlace::RequestType(root)) => {
+                    let known = late.since.iter().find(|known| known.0 == *root);
+                    *longer = known.map(|known| known.1.clone());
                 }
-                (FindingFacts::Who(WhoFacts { root, only_with, .. }), FindingPlace::Tag { key, value }) => {
+                (
+                    FindingFacts::Who(WhoFacts { root, only_with, longer, .. }),
+                    FindingPlace::Tag { key, value },
+                ) => {
                     let is_it = |tag: &FindingTag| tag.key == *key && tag.value == *value;
                     let known = late.pairs.iter().find(|known| known.0 == *root && is_it(&known.1));
                     *only_with = known.map(|known| known.2.clone());
+                    let known = late.with_tag.iter().find(|known| known.0 == *root && is_it(&known.1));
+                    *longer = known.map(|known| known.2.clone());
                 }
                 (FindingFacts::Cost(cost), _) => {
                     let at = cost.largest.as_ref().map(|(endpoint, _)| endpoint);
@@ -214,6 +228,7 @@ impl FindingsReport {
                 _ => {}
             }
         }
+        report.findings = explained(report.findings);
         let latency = &report.facts.latency_us;
         // What a call waits for a service is said of that service.
         let own: Vec<&Saved> = late.savings.iter().filter(|saved| !saved.is_waiting).collect();

@@ -8,6 +8,7 @@ use crate::findings::tags_query::{PairsPass, Tags};
 use crate::findings::work_after::work_after;
 use crate::findings::{
     FindingTag, FindingsReport, FollowUpTail, FollowUps, LateFindings, LateSubject, LateTail, PairsPart,
+    TakesLonger,
 };
 use crate::flow::paper::FlowSettings;
 use crate::flow::query::{FlowEvaluation, Savings, WhatIf, mended};
@@ -124,9 +125,15 @@ impl Query for LateFindingsQuery {
             let (mut a, mut b) = (of_type(&root), of_type(&root));
             a.filters.push(Filter::Time { from_us: 0, to_us: from_us });
             b.filters.push(Filter::Time { from_us, to_us: u64::MAX });
-            late.take_change(root, &ServiceChanges { a, b }.run(workers.clone()).await?);
+            let longer = takes_longer(&workers, a, b).await?;
+            late.since.extend(longer.map(|longer| (root, longer)));
         }
         for (root, tag) in root_tags {
+            let (mut a, mut b) = (of_type(&root), of_type(&root));
+            a.filters.push(Filter::without_tag(&tag.key, &tag.value));
+            b.filters.push(Filter::Tag { key: tag.key.clone(), value: tag.value.clone() });
+            let longer = takes_longer(&workers, a, b).await?;
+            late.with_tag.extend(longer.map(|longer| (root.clone(), tag.clone(), longer)));
             let tags = Tags { selection: of_type(&root).at_any_latency() };
             late.take_pair(root, tag, &tags.run(workers.clone()).await?);
         }
@@ -139,4 +146,19 @@ impl Query for LateFindingsQuery {
         }
         Ok(late)
     }
+}
+
+/// Returns the part of a service that explains that the requests of `b` are slower than those of `a`; `None` if none does.
+async fn takes_longer(
+    workers: &Workers,
+    a: Selection,
+    b: Selection,
+) -> Result<Option<TakesLonger>, EngineError> {
+    let report = ServiceChanges { a, b }.run(workers.clone()).await?;
+    let lead = report.culprit().and_then(|service| Some((service, service.lead.as_ref()?)));
+    Ok(lead.map(|(service, lead)| TakesLonger {
+        service: service.service.clone(),
+        part: lead.part,
+        excess_us: lead.excess.excess_us,
+    }))
 }

@@ -29,9 +29,9 @@ pub(crate) mod tags_query;
 pub(crate) mod work_after;
 
 pub use facts::{
-    AbnormalFacts, BesideCall, Burst, BurstsFacts, ChangedThen, CostFacts, CostInTail, ErrorsFacts,
-    FindingFacts, Gap, GrowsWith, Halved, NotInstrumentedFacts, OneAfterTheOtherFacts, OutsideRequestsFacts,
-    QueueFacts, ReadWithCareFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TimeoutFacts,
+    AbnormalFacts, BesideCall, Burst, BurstsFacts, CostFacts, CostInTail, ErrorsFacts, FindingFacts, Gap,
+    GrowsWith, Halved, NotInstrumentedFacts, OneAfterTheOtherFacts, OutsideRequestsFacts, QueueFacts,
+    ReadWithCareFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TakesLonger, TimeoutFacts,
     WhoFacts, WorkAfterFacts,
 };
 pub use late_findings::{LateFindings, LateSubject, LateTail, Saved};

@@ -1,11 +1,14 @@
 //! The findings as plain data, from which crate `view` makes sentences.
 
-use super::facts::{FindingFacts, OneAfterTheOtherFacts, SharedTag, SinceWhenFacts, SlowTailFacts, WhoFacts};
+use super::facts::{
+    FindingFacts, OneAfterTheOtherFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TakesLonger, WhoFacts,
+};
 use super::{FindingTag, TagGroup};
 use crate::flow::MendedLatency;
 use crate::requests::{RangeFacts, RequestRef, RequestType, TypeTime};
 use crate::verdict::one_set::ServiceTime;
 use crate::verdict::{Certainty, HitRequests, ServicePart, Subject};
+use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::Interval;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -107,6 +110,8 @@ pub struct Finding {
     pub example: Option<RequestRef>,
     /// Other kinds that name the same place.
     pub also: Vec<FindingKind>,
+    /// Findings for which its service is the reason: since when requests are slower, and with which tag.
+    pub explains: Vec<Finding>,
     /// Whether it is as much so in the requests they are compared with.
     pub is_as_before: bool,
     /// How many requests its subject hits; `None` while that is not known, and without a subject.
@@ -204,13 +209,35 @@ impl Finding {
         !is_same || more
     }
 
-    /// Returns what is surely at stake, microseconds per request: what findings are ranked by. It is the lower end of the
-    /// interval; of own work half of that, since nobody can do without it.
-    pub fn least_us(&self) -> f64 {
+    /// Returns the service that takes longer in the requests it is about, where these are those since some time or with a
+    /// tag, and that is known.
+    pub fn reason(&self) -> Option<&TakesLonger> {
         match &self.facts {
+            FindingFacts::SinceWhen(facts) => facts.longer.as_ref(),
+            FindingFacts::Who(facts) => facts.longer.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Returns what is surely at stake, microseconds per request: what findings are ranked by. It is the lower end of the
+    /// interval; of own work half of that, since nobody can do without it. Of several findings for one reason the greatest
+    /// counts.
+    pub fn least_us(&self) -> f64 {
+        let least_us = match &self.facts {
             FindingFacts::Cost(facts) => facts.cost.cost_us(),
             _ => self.interval.map_or(self.stake_us, |interval| interval.low),
+        };
+        self.explains.iter().map(Finding::least_us).fold(least_us, f64::max)
+    }
+
+    /// Makes another finding, of which its service is the reason, a fact of it.
+    pub(super) fn explain(&mut self, other: Finding) {
+        if !self.also.contains(&other.kind()) {
+            self.also.push(other.kind());
         }
+        self.is_as_before &= other.is_as_before;
+        self.explains.push(other);
+        self.explains.compact_sort_by_key(Finding::kind);
     }
 }
 
@@ -254,19 +281,6 @@ pub struct FindingsReport {
 }
 
 impl FindingsReport {
-    /// Returns since when a part of a service takes longer: the finding of a request type that changed then, whose change it
-    /// explains; the first of several.
-    pub fn since(&self, subject: &Subject) -> Option<(&RequestType, &SinceWhenFacts)> {
-        self.findings.iter().find_map(|finding| match (&finding.facts, &finding.place) {
-            (FindingFacts::SinceWhen(facts), FindingPlace::RequestType(root)) => {
-                let change = facts.change.as_ref()?;
-                let is_it = (&change.service, change.part) == (&subject.service, subject.part);
-                is_it.then_some((root, facts))
-            }
-            _ => None,
-        })
-    }
-
     /// Returns what [`LateFindings`](super::LateFindings) questions these findings raise.
     pub fn follow_ups(&self) -> FollowUps {
         let mut out = FollowUps { tails: self.slow_tails(), ..FollowUps::default() };
@@ -323,7 +337,7 @@ pub struct FollowUps {
     pub callers: Vec<Endpoint>,
     /// Request types that change: what changed then.
     pub changes: Vec<(RequestType, u64)>,
-    /// Tags of request types: which other tag they need to be slow.
+    /// Tags of request types: which other tag they need to be slow, and what takes longer with them.
     pub tags: Vec<(RequestType, FindingTag)>,
     /// Subjects: which requests they hit.
     pub subjects: Vec<Subject>,

@@ -112,6 +112,12 @@ impl Filter {
         Filter::Hit(Box::new(HitFilter { subject, against: None, limits_us: Vec::new() }))
     }
 
+    /// Returns the filter that keeps the requests without a tag of this value.
+    pub fn without_tag(key: &str, value: &str) -> Filter {
+        let condition = Condition::Tag { key: key.to_owned(), value: Some(value.to_owned()) };
+        Filter::Search(SpanSearch { alternatives: vec![vec![Term { negated: true, condition }]] })
+    }
+
     /// Returns the filters that keep the requests a search finds: one for each of its terms, if they must all hold.
     pub fn of_search(search: SpanSearch) -> Vec<Filter> {
         search.apart().into_iter().map(Filter::of_term).collect()

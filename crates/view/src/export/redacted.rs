@@ -7,7 +7,7 @@ use crate::flow::choice::FlowChoice;
 use pathlight_backend::source::{FetchSource, Wanted};
 use pathlight_engine::diagnosis::{DiagnosisReport, GroupSubspan, PlacesReport, SetsReport};
 use pathlight_engine::findings::{
-    AbnormalFacts, CostFacts, FindingFacts, FindingPlace, FindingsReport, Gap, NotInstrumentedFacts,
+    AbnormalFacts, CostFacts, Finding, FindingFacts, FindingPlace, FindingsReport, Gap, NotInstrumentedFacts,
     OneAfterTheOtherFacts, QueueFacts, ReadWithCareFacts, SinceWhenFacts, SlowTailFacts, TagsReport,
     WhoFacts, WorkAfterFacts,
 };
@@ -35,31 +35,16 @@ pub fn findings(report: &FindingsReport, redaction: Redaction, pseudonyms: &Pseu
     if redaction.is_nothing() {
         return out;
     }
+    let is_about_tag = |finding: &Finding| matches!(finding.place, FindingPlace::Tag { .. });
     if redaction.tags {
-        out.findings.retain(|finding| !matches!(finding.place, FindingPlace::Tag { .. }));
-        out.findings.iter_mut().for_each(|finding| drop_tags(&mut finding.facts));
+        out.findings.retain(|finding| !is_about_tag(finding));
     }
     for finding in &mut out.findings {
-        if redaction.names {
-            finding.example = None;
+        if redaction.tags {
+            finding.explains.retain(|finding| !is_about_tag(finding));
         }
-        match &mut finding.facts {
-            FindingFacts::Abnormal(AbnormalFacts { reasons, .. }) if redaction.names => reasons.clear(),
-            // Processes are named by host.
-            FindingFacts::ReadWithCare(ReadWithCareFacts { skew: Some((_, names, _)), .. }) => {
-                *names = ["one process".to_owned(), "another".to_owned()];
-            }
-            // Examples are named by ids.
-            FindingFacts::Changed(change) if redaction.names => {
-                change.services.iter_mut().flat_map(|row| &mut row.places).for_each(|of| of.exemplar = None);
-            }
-            // Queues are named by tags, and messages by ids.
-            FindingFacts::Queue(facts) => {
-                facts.destination.clear();
-                facts.longest = QueueExample::default();
-            }
-            _ => {}
-        }
+        finding.explains.iter_mut().for_each(|other| leave_out(other, redaction));
+        leave_out(finding, redaction);
     }
     // Parts of request types are routes, calls or tags: they have numbers among themselves.
     let mut parts = BTreeSet::default();
@@ -88,6 +73,33 @@ pub fn findings(report: &FindingsReport, redaction: Redaction, pseudonyms: &Pseu
         Named::Endpoint(_) | Named::Service(_) | Named::Operation(..) => {}
     });
     out
+}
+
+/// Leaves out of a finding what is not a name.
+fn leave_out(finding: &mut Finding, redaction: Redaction) {
+    if redaction.tags {
+        drop_tags(&mut finding.facts);
+    }
+    if redaction.names {
+        finding.example = None;
+    }
+    match &mut finding.facts {
+        FindingFacts::Abnormal(AbnormalFacts { reasons, .. }) if redaction.names => reasons.clear(),
+        // Processes are named by host.
+        FindingFacts::ReadWithCare(ReadWithCareFacts { skew: Some((_, names, _)), .. }) => {
+            *names = ["one process".to_owned(), "another".to_owned()];
+        }
+        // Examples are named by ids.
+        FindingFacts::Changed(change) if redaction.names => {
+            change.services.iter_mut().flat_map(|row| &mut row.places).for_each(|of| of.exemplar = None);
+        }
+        // Queues are named by tags, and messages by ids.
+        FindingFacts::Queue(facts) => {
+            facts.destination.clear();
+            facts.longest = QueueExample::default();
+        }
+        _ => {}
+    }
 }
 
 /// Returns the tags of a report, none of them if they are left out.
@@ -131,53 +143,61 @@ fn walk(report: &mut FindingsReport, see: &mut dyn FnMut(Named<'_>)) {
     report.services.iter_mut().for_each(|time| see(Named::Service(&mut time.service)));
     report.types.iter_mut().for_each(|time| see(Named::Type(&mut time.kind)));
     for finding in &mut report.findings {
-        match &mut finding.place {
-            FindingPlace::Endpoint(endpoint) => see(Named::Endpoint(endpoint)),
-            FindingPlace::Service(service) => see(Named::Service(service)),
-            FindingPlace::RequestType(kind) => see(Named::Type(kind)),
-            FindingPlace::Tag { .. } | FindingPlace::Data => {}
+        finding.explains.iter_mut().for_each(|other| walk_finding(other, see));
+        walk_finding(finding, see);
+    }
+}
+
+fn walk_finding(finding: &mut Finding, see: &mut dyn FnMut(Named<'_>)) {
+    match &mut finding.place {
+        FindingPlace::Endpoint(endpoint) => see(Named::Endpoint(endpoint)),
+        FindingPlace::Service(service) => see(Named::Service(service)),
+        FindingPlace::RequestType(kind) => see(Named::Type(kind)),
+        FindingPlace::Tag { .. } | FindingPlace::Data => {}
+    }
+    match &mut finding.facts {
+        FindingFacts::Changed(report) => walk_culprit(report, see),
+        FindingFacts::SlowTail(tail) => walk_tail(tail, see),
+        FindingFacts::Cost(facts) => {
+            let CostFacts { cost, largest, beside, gap, tail, .. } = &mut **facts;
+            if let Some(tail) = tail {
+                see(Named::Endpoint(&mut tail.at));
+                walk_tail(&mut tail.facts, see);
+            }
+            see(Named::Service(&mut cost.service));
+            cost.others.iter_mut().for_each(|(other, _)| see(Named::Service(other)));
+            largest.iter_mut().for_each(|(endpoint, _)| see(Named::Endpoint(endpoint)));
+            beside.iter_mut().for_each(|call| see(Named::Endpoint(&mut call.endpoint)));
+            walk_gap(gap, see);
         }
-        match &mut finding.facts {
-            FindingFacts::Changed(report) => walk_culprit(report, see),
-            FindingFacts::SlowTail(tail) => walk_tail(tail, see),
-            FindingFacts::Cost(facts) => {
-                let CostFacts { cost, largest, beside, gap, tail, .. } = &mut **facts;
-                if let Some(tail) = tail {
-                    see(Named::Endpoint(&mut tail.at));
-                    walk_tail(&mut tail.facts, see);
-                }
-                see(Named::Service(&mut cost.service));
-                cost.others.iter_mut().for_each(|(other, _)| see(Named::Service(other)));
-                largest.iter_mut().for_each(|(endpoint, _)| see(Named::Endpoint(endpoint)));
-                beside.iter_mut().for_each(|call| see(Named::Endpoint(&mut call.endpoint)));
-                walk_gap(gap, see);
-            }
-            FindingFacts::NotInstrumented(NotInstrumentedFacts { gap, .. }) => {
-                walk_gap(gap, see);
-            }
-            FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { caller, grows_with, .. }) => {
-                see(Named::Endpoint(caller));
-                grows_with.iter_mut().for_each(|grows| see(Named::Endpoint(&mut grows.endpoint)));
-            }
-            FindingFacts::Who(WhoFacts { root, .. }) => see(Named::Type(root)),
-            FindingFacts::SinceWhen(SinceWhenFacts { change, .. }) => {
-                change.iter_mut().for_each(|change| see(Named::Service(&mut change.service)));
-            }
-            FindingFacts::Queue(QueueFacts { sender, receiver, .. }) => {
-                [sender, receiver].into_iter().for_each(|of| see(Named::Endpoint(of)));
-            }
-            FindingFacts::WorkAfter(WorkAfterFacts { largest, .. }) => {
-                largest.iter_mut().for_each(|(endpoint, ..)| see(Named::Endpoint(endpoint)));
-            }
-            FindingFacts::Bursts(_)
-            | FindingFacts::WorthMakingFaster(_)
-            | FindingFacts::OutsideRequests(_)
-            | FindingFacts::Abnormal(_)
-            | FindingFacts::Timeout(_)
-            | FindingFacts::Retries(_)
-            | FindingFacts::Errors(_)
-            | FindingFacts::ReadWithCare(_) => {}
+        FindingFacts::NotInstrumented(NotInstrumentedFacts { gap, .. }) => {
+            walk_gap(gap, see);
         }
+        FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { caller, grows_with, .. }) => {
+            see(Named::Endpoint(caller));
+            grows_with.iter_mut().for_each(|grows| see(Named::Endpoint(&mut grows.endpoint)));
+        }
+        FindingFacts::Who(WhoFacts { root, longer, .. }) => {
+            see(Named::Type(root));
+            longer.iter_mut().for_each(|longer| see(Named::Service(&mut longer.service)));
+        }
+        FindingFacts::SinceWhen(SinceWhenFacts { longer, .. }) => {
+            longer.iter_mut().for_each(|longer| see(Named::Service(&mut longer.service)));
+        }
+        FindingFacts::Queue(QueueFacts { sender, receiver, .. }) => {
+            [sender, receiver].into_iter().for_each(|of| see(Named::Endpoint(of)));
+        }
+        FindingFacts::WorkAfter(WorkAfterFacts { largest, .. }) => {
+            largest.iter_mut().for_each(|(endpoint, ..)| see(Named::Endpoint(endpoint)));
+        }
+        FindingFacts::Bursts(_)
+        | FindingFacts::WorthMakingFaster(_)
+        | FindingFacts::OutsideRequests(_)
+        | FindingFacts::Abnormal(_)
+        | FindingFacts::Timeout(_)
+        | FindingFacts::Retries(_)
+        | FindingFacts::Errors(_)
+        | FindingFacts::ReadWithCare(_) => {}
     }
 }
 

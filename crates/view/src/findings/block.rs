@@ -1,12 +1,14 @@
 //! A finding at a glance: one sentence, its cost beside the whole, and a few facts.
 
 use crate::compare::services::{callers, in_short};
-use crate::findings::sentences::{between, falls, plain};
+use crate::findings::sentences::{between, falls, plain, times};
 use crate::say::sentence::Sentence;
 use crate::say::subject::takes;
 use pathlight_base::format::{self, change, count, counted, duration, printable, share};
 use pathlight_base::statistics::LogHistogram;
-use pathlight_engine::findings::{Finding, FindingFacts, FindingKind, FindingsReport};
+use pathlight_engine::findings::{
+    Finding, FindingFacts, FindingKind, FindingPlace, FindingsReport, SinceWhenFacts,
+};
 use pathlight_engine::verdict::ServicePart;
 
 /// A fact: a few digits or words, and what they are.
@@ -33,6 +35,8 @@ pub struct FindingCost {
     pub is_waiting: bool,
 }
 
+/// Facts of a finding at most.
+const MOST: usize = 4;
 /// Names that are listed in a fact.
 const NAMED: usize = 3;
 
@@ -87,7 +91,7 @@ pub fn cost(finding: &Finding, report: &FindingsReport) -> Option<FindingCost> {
     Some(FindingCost { amount, of, share: part.clamp(0.0, 1.0), is_waiting })
 }
 
-/// Returns at most four facts: who is hit, callers, how sure, and what if it were mended.
+/// Returns at most four facts: who is hit, since when, callers, how sure, and what if it were mended.
 pub fn facts(finding: &Finding) -> Vec<Fact> {
     let fact = |value: String, words: String| Fact { value, words, is_mended: false };
     let of = |n: u64, of: u64| format!("{} of {}", count(n), count(of));
@@ -109,6 +113,19 @@ pub fn facts(finding: &Finding) -> Vec<Fact> {
         }
         _ => {}
     }
+    for other in &finding.explains {
+        match (&other.facts, &other.place) {
+            (FindingFacts::SinceWhen(SinceWhenFacts { from_us, p50_us, .. }), _) => {
+                let words = format!("p50 {} \u{2192} {}", duration(p50_us.0), duration(p50_us.1));
+                out.push(fact(format!("since {} UTC", format::moment(*from_us)), words));
+            }
+            (FindingFacts::Who(facts), FindingPlace::Tag { key, value }) => {
+                let words = printable(&format!("as long with {key} = {value}"));
+                out.push(fact(times(facts.ratio), words));
+            }
+            _ => {}
+        }
+    }
     let callers = match &finding.facts {
         FindingFacts::Changed(report) => report.culprit().map(callers).unwrap_or_default(),
         FindingFacts::Cost(facts) if facts.cost.lead() == ServicePart::In => {
@@ -124,7 +141,10 @@ pub fn facts(finding: &Finding) -> Vec<Fact> {
     if let Some(interval) = finding.interval.filter(|_| finding.stake_us > 0.0) {
         out.push(fact(between(interval, duration), "per request, 95\u{202f}% sure".to_owned()));
     }
-    if let Some((name, now, then)) = finding.mended.as_ref().and_then(|mended| falls(mended).last()) {
+    let mended = finding.mended.as_ref().and_then(|mended| falls(mended).last());
+    // What is known of these requests comes before how sure the mean is.
+    out.truncate(MOST - usize::from(mended.is_some()));
+    if let Some((name, now, then)) = mended {
         out.push(Fact {
             value: format!("{name} {} \u{2192} {}", duration(now), duration(then)),
             words: "if it took what is usual".to_owned(),

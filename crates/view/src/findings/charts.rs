@@ -38,6 +38,10 @@ fn bar(name: &'static str, us: f64) -> StakeBar {
 
 /// Returns the chart of a finding; `None` if there is nothing to draw.
 pub fn finding_chart(finding: &Finding) -> Option<FindingChart> {
+    // Over time says more than one bar.
+    if let Some(chart) = finding.explains.iter().find_map(over_time) {
+        return Some(chart);
+    }
     let stake = |name| StakeBar { name, us: finding.stake_us, interval: finding.interval };
     let bars = match &finding.facts {
         FindingFacts::Changed(report) => vec![bar("B", report.mean_us[1]), bar("A", report.mean_us[0])],
@@ -123,6 +127,7 @@ pub(super) mod tests {
             hit: None,
             example: None,
             also: Vec::new(),
+            explains: Vec::new(),
             mended: None,
             is_as_before: false,
             points: vec![point(100, 50, false), point(150, 100, true), point(200, 75, false)],

@@ -1,7 +1,7 @@
 //! Findings: what is slow, where, why and for whom.
 
 use crate::findings::words::sentence;
-use crate::json::blamed::{Blamed, Since};
+use crate::json::blamed::{Blamed, Since, since};
 use crate::json::parts::{Text, ends, percent, pretty, public_json};
 use crate::say::sentence::Part;
 use pathlight_base::statistics::Percentiles;
@@ -62,10 +62,7 @@ public_json! {
         /// service is certain.
         blamed: Option<Blamed<'a>> = Blamed::of_finding(report, finding),
         /// Of what is so since some time: since when; `null` for other kinds.
-        since: Option<Since<'a>> = match (&finding.facts, &finding.place) {
-            (FindingFacts::SinceWhen(facts), FindingPlace::RequestType(root)) => Some(Since::of(root, facts)),
-            _ => None,
-        },
+        since: Option<Since<'a>> = since(finding),
         /// Of bursts: the stretches of time, by time; else empty.
         bursts: &'a [Burst] = match &finding.facts {
             FindingFacts::Bursts(facts) => &facts.bursts,

@@ -10,8 +10,8 @@ use pathlight_base::statistics::Interval;
 use pathlight_engine::findings::{
     AbnormalFacts, BesideCall, BurstsFacts, CostFacts, CostInTail, ErrorsFacts, Finding, FindingFacts,
     FindingPlace, Gap, Halved, NotInstrumentedFacts, OneAfterTheOtherFacts, OutsideRequestsFacts, QueueFacts,
-    ReadWithCareFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TimeoutFacts, WhoFacts,
-    WorkAfterFacts,
+    ReadWithCareFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TakesLonger, TimeoutFacts,
+    WhoFacts, WorkAfterFacts,
 };
 use pathlight_engine::flow::MendedLatency;
 use pathlight_engine::verdict::one_set::ServiceCost;
@@ -37,7 +37,7 @@ pub(crate) fn times(ratio: f64) -> String {
 
 /// Returns what a finding says.
 pub fn sentence(finding: &Finding) -> Sentence {
-    let out = plain(finding);
+    let out = finding.explains.iter().fold(plain(finding), |out, other| out.text(" ").then(plain(other)));
     let is_of_sets = matches!(finding.facts, FindingFacts::Changed(_));
     let out = match (finding.hit, finding.subject()) {
         (Some(hit), Some(subject)) if hit.hit > 0 => longer_than_usual(out.text(" "), hit, &subject),
@@ -474,7 +474,7 @@ fn errors(out: Sentence, finding: &Finding, facts: &ErrorsFacts) -> Sentence {
 
 /// Says how much slower requests with a tag are.
 fn who(out: Sentence, finding: &Finding, facts: &WhoFacts) -> Sentence {
-    let WhoFacts { root, ratio, ratio_interval, means_us, only_with } = facts;
+    let WhoFacts { root, ratio, ratio_interval, means_us, only_with, longer } = facts;
     let out = at(finding, out.text("Requests ").name(&root.name()).text(" with "))
         .text(" take ")
         .number(times(*ratio));
@@ -486,37 +486,39 @@ fn who(out: Sentence, finding: &Finding, facts: &WhoFacts) -> Sentence {
         .text(" against ")
         .number(duration(means_us.1))
         .text(" on average");
-    match only_with {
+    let out = match only_with {
         Some((tag, explains)) => out
             .text(&format::printable(&format!(", only with {} = {}", tag.key, tag.value)))
             .text(": that pair explains at least ")
             .number(share(*explains))
-            .text(" of the tail."),
-        None => out.text("."),
-    }
+            .text(" of the tail"),
+        None => out,
+    };
+    takes_longer(out, longer.as_ref(), "; what takes longer with it is ").text(".")
+}
+
+/// Says which part of a service is the reason that requests are slower.
+fn takes_longer(out: Sentence, longer: Option<&TakesLonger>, begin: &str) -> Sentence {
+    let Some(TakesLonger { service, part, excess_us }) = longer else { return out };
+    let out = out.text(begin);
+    let out = match part {
+        ServicePart::Own => out.service(service).text("'s own work: "),
+        ServicePart::In => out.text("calls into ").service(service).text(": "),
+        ServicePart::Out => out.text("calls that ").service(service).text(" makes: "),
+    };
+    out.number(format::change(*excess_us)).text(" per request")
 }
 
 /// Says since when a type is slower.
 fn since_when(out: Sentence, finding: &Finding, facts: &SinceWhenFacts) -> Sentence {
-    let SinceWhenFacts { from_us, p50_us, requests, change } = facts;
+    let SinceWhenFacts { from_us, p50_us, requests, longer } = facts;
     let out = at(finding, out.text("Since ").number(format!("{} UTC", format::moment(*from_us))).text(" "))
         .text(" takes ")
         .number(duration(p50_us.1))
         .text(" instead of ")
         .number(duration(p50_us.0))
         .text(&format!(" (medians of {} and {} requests)", count(requests.1), count(requests.0)));
-    match change {
-        Some(change) => {
-            let out = out.text("; what changed then is ");
-            let out = match change.part {
-                ServicePart::Own => out.service(&change.service).text("'s own work: "),
-                ServicePart::In => out.text("calls into ").service(&change.service).text(": "),
-                ServicePart::Out => out.text("calls that ").service(&change.service).text(" makes: "),
-            };
-            out.number(format::change(change.excess_us)).text(" per request.")
-        }
-        None => out.text("."),
-    }
+    takes_longer(out, longer.as_ref(), "; what takes longer then is ").text(".")
 }
 
 /// Says what the data lacks.

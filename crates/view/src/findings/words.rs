@@ -146,7 +146,9 @@ pub fn to_markdown(report: &FindingsReport, loaded: &str, link: Option<&LinkTo>)
             out.push_str(&format!(" Example: trace {}.", format::code(&example.trace_id)));
         }
         if let Some(link) = &link {
-            out.push_str(&format!(" [{}]({})", show_words(finding), link(Some(finding))));
+            for shown in [finding].into_iter().chain(&finding.explains) {
+                out.push_str(&format!(" [{}]({})", show_words(shown), link(Some(shown))));
+            }
         }
         out.push('\n');
     }

@@ -3,7 +3,9 @@
 use super::parts::{ends, public_json};
 use crate::compare::services_json::Place;
 use pathlight_base::statistics::Percentiles;
-use pathlight_engine::findings::{Finding, FindingFacts, FindingsReport, SinceWhenFacts};
+use pathlight_engine::findings::{
+    Finding, FindingFacts, FindingPlace, FindingsReport, SinceWhenFacts, WhoFacts,
+};
 use pathlight_engine::requests::{RequestRef, RequestType};
 use pathlight_engine::verdict::{Certainty, Excess, HitRequests, ServicePart, ServicesReport};
 
@@ -36,6 +38,8 @@ pub(crate) struct Blamed<'a> {
     pub callers: Vec<&'a str>,
     /// Since when it takes longer, where requests of a type are slower since then for this reason.
     pub since: Option<Since<'a>>,
+    /// With which tag it takes longer, where requests with that tag are slower for this reason.
+    pub with_tag: Option<WithTag<'a>>,
     /// The latency of the requests if it took what is usual, by the flows of all traces.
     pub mended_us: Option<Percentiles>,
     /// Of two sets: where in it, what explains most first; at most 10.
@@ -73,6 +77,7 @@ impl<'a> Blamed<'a> {
             hit: None,
             callers,
             since: None,
+            with_tag: None,
             mended_us: None,
             places: row.places.iter().map(Place::of).collect(),
             evidence: of_lead
@@ -84,7 +89,7 @@ impl<'a> Blamed<'a> {
 
     /// Returns the verdict of a finding; `None` if it blames no part of a service.
     pub(crate) fn of_finding(report: &'a FindingsReport, finding: &'a Finding) -> Option<Blamed<'a>> {
-        let subject = finding.subject()?;
+        finding.subject()?;
         let mut verdict = match &finding.facts {
             FindingFacts::Changed(services) => Blamed::of_change(services)?,
             FindingFacts::Cost(facts) => {
@@ -104,6 +109,7 @@ impl<'a> Blamed<'a> {
                     places: Vec::new(),
                     hit: None,
                     since: None,
+                    with_tag: None,
                     mended_us: None,
                     evidence: None,
                 }
@@ -112,7 +118,8 @@ impl<'a> Blamed<'a> {
         };
         verdict.hit = finding.hit;
         verdict.mended_us = finding.mended.map(|mended| mended.after_us);
-        verdict.since = report.since(&subject).map(|(root, facts)| Since::of(root, facts));
+        verdict.since = finding.explains.iter().find_map(since);
+        verdict.with_tag = finding.explains.iter().find_map(WithTag::of_finding);
         verdict.evidence = finding.example.as_ref().or(verdict.evidence);
         Some(verdict)
     }
@@ -131,5 +138,40 @@ public_json! {
         p50_us: [f64; 2] = facts.p50_us.into(),
         /// Requests before and after.
         requests: [u64; 2] = facts.requests.into(),
+    }
+}
+
+/// Returns since when requests are slower, of a finding that says so.
+pub(crate) fn since(finding: &Finding) -> Option<Since<'_>> {
+    match (&finding.facts, &finding.place) {
+        (FindingFacts::SinceWhen(facts), FindingPlace::RequestType(root)) => Some(Since::of(root, facts)),
+        _ => None,
+    }
+}
+
+public_json! {
+    /// The tag with which requests of a type are slower.
+    WithTag<'a>(tag: [&'a str; 2], facts: &'a WhoFacts) {
+        /// Tag key and value.
+        tag: [&'a str; 2] = tag,
+        /// Service name of the root endpoint.
+        service: &'a str = &facts.root.root.service,
+        /// Operation name of the root endpoint.
+        operation: &'a str = &facts.root.root.operation,
+        /// How many times as long requests with it take, as those with other values.
+        ratio: f64 = facts.ratio,
+        /// The 95 % interval of the ratio as `[low, high]`.
+        ratio_interval: [f64; 2] = ends(facts.ratio_interval),
+    }
+}
+
+impl<'a> WithTag<'a> {
+    fn of_finding(finding: &'a Finding) -> Option<WithTag<'a>> {
+        match (&finding.facts, &finding.place) {
+            (FindingFacts::Who(facts), FindingPlace::Tag { key, value }) => {
+                Some(WithTag::of([key.as_str(), value.as_str()], facts))
+            }
+            _ => None,
+        }
     }
 }

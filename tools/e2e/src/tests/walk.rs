@@ -66,8 +66,24 @@ async fn walk(page: &Page, report: &Value, is_of_sets: bool) -> Outcome {
         at_findings(page).await?;
         let words =
             |what: &str| format!("finding {at}, {}: {what}", finding["text"].as_str().unwrap_or_default());
-        let press = format!("document.querySelectorAll(\"[data-test='finding-show']\")[{at}].click()");
-        page.run(&press).await?;
+        let press = |button: &str, at: usize| {
+            format!(
+                "document.querySelectorAll(\"[data-test='finding']\")[{at}].querySelector(\"[data-test='{button}']\").click()"
+            )
+        };
+        // What a finding explains has a button of its own; here the first of them.
+        let blamed = &finding["blamed"];
+        let who = (!blamed["with_tag"].is_null()).then_some("who");
+        let explained = who.or((!blamed["since"].is_null()).then_some("since_when"));
+        if let Some(kind) = explained {
+            page.run(&press("finding-explained", at)).await?;
+            let wanted = evidence(kind, is_of_sets);
+            page.until(&words(wanted), VIEW, |view| view == wanted).await?;
+            page.ready().await?;
+            page.run("history.back()").await?;
+            at_findings(page).await?;
+        }
+        page.run(&press("finding-show", at)).await?;
         let kind = finding["kind"].as_str().unwrap_or_default();
         let wanted = evidence(kind, is_of_sets);
         page.until(&words(wanted), VIEW, |view| view == wanted).await?;
