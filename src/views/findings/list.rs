@@ -194,7 +194,7 @@ impl FindingList {
         let foot = div("finding-foot").child(&target.on_click(&self.keep, move || {
             page.change(|address| show(&to_show, address));
         }));
-        let foot = finding.explains.iter().fold(foot, |foot, other| {
+        let foot = finding.explained().fold(foot, |foot, (other, _)| {
             let (to_show, target) = (other.clone(), button(show_words(other)).test("finding-explained"));
             foot.child(&target.on_click(&self.keep, move || page.change(|address| show(&to_show, address))))
         });

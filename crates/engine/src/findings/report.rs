@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 /// What costs this many times what it did before is new.
 const TWICE: f64 = 2.0;
 
-/// Findings of a kind of which more is found out: each takes passes of its own.
-const MOST_FOLLOW_UPS: usize = 3;
+/// Callers whose flow is judged: each takes passes of its own.
+const MOST_CALLERS: usize = 3;
 
 /// What a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -230,6 +230,11 @@ impl Finding {
         self.explains.iter().map(Finding::least_us).fold(least_us, f64::max)
     }
 
+    /// Returns the findings that it explains, by kind: the one with most at stake, and the others.
+    pub fn explained(&self) -> impl Iterator<Item = (&Finding, &[Finding])> {
+        self.explains.chunk_by(|a, b| a.kind() == b.kind()).filter_map(<[Finding]>::split_first)
+    }
+
     /// Makes another finding, of which its service is the reason, a fact of it.
     pub(super) fn explain(&mut self, other: Finding) {
         if !self.also.contains(&other.kind()) {
@@ -304,9 +309,7 @@ impl FindingsReport {
         }
         out.subjects = self.findings.iter().filter_map(Finding::subject).collect();
         out.callers.dedup();
-        out.callers.truncate(MOST_FOLLOW_UPS);
-        out.changes.truncate(MOST_FOLLOW_UPS);
-        out.tags.truncate(MOST_FOLLOW_UPS);
+        out.callers.truncate(MOST_CALLERS);
         out
     }
 

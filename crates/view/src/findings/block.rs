@@ -113,14 +113,18 @@ pub fn facts(finding: &Finding) -> Vec<Fact> {
         }
         _ => {}
     }
-    for other in &finding.explains {
-        match (&other.facts, &other.place) {
+    for (first, others) in finding.explained() {
+        let and = match others.len() as u64 {
+            0 => String::new(),
+            more => format!("; {} too", counted(more, "other type")),
+        };
+        match (&first.facts, &first.place) {
             (FindingFacts::SinceWhen(SinceWhenFacts { from_us, p50_us, .. }), _) => {
-                let words = format!("p50 {} \u{2192} {}", duration(p50_us.0), duration(p50_us.1));
+                let words = format!("p50 {} \u{2192} {}{and}", duration(p50_us.0), duration(p50_us.1));
                 out.push(fact(format!("since {} UTC", format::moment(*from_us)), words));
             }
             (FindingFacts::Who(facts), FindingPlace::Tag { key, value }) => {
-                let words = printable(&format!("as long with {key} = {value}"));
+                let words = printable(&format!("as long with {key} = {value}{and}"));
                 out.push(fact(times(facts.ratio), words));
             }
             _ => {}

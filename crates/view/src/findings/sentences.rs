@@ -37,7 +37,9 @@ pub(crate) fn times(ratio: f64) -> String {
 
 /// Returns what a finding says.
 pub fn sentence(finding: &Finding) -> Sentence {
-    let out = finding.explains.iter().fold(plain(finding), |out, other| out.text(" ").then(plain(other)));
+    let out = finding
+        .explained()
+        .fold(plain(finding), |out, (first, others)| likewise(out.text(" ").then(plain(first)), others));
     let is_of_sets = matches!(finding.facts, FindingFacts::Changed(_));
     let out = match (finding.hit, finding.subject()) {
         (Some(hit), Some(subject)) if hit.hit > 0 => longer_than_usual(out.text(" "), hit, &subject),
@@ -495,6 +497,26 @@ fn who(out: Sentence, finding: &Finding, facts: &WhoFacts) -> Sentence {
         None => out,
     };
     takes_longer(out, longer.as_ref(), "; what takes longer with it is ").text(".")
+}
+
+/// Names what else is slower for the same reason.
+fn likewise(out: Sentence, others: &[Finding]) -> Sentence {
+    let named = others.iter().enumerate().fold(out, |out, (at, other)| {
+        let out = out.text(if at == 0 { " So do " } else { ", " });
+        match (&other.facts, &other.place) {
+            (FindingFacts::SinceWhen(facts), place) => {
+                let (before, after) = facts.p50_us;
+                let words = format!("{} \u{2192} {}", duration(before), duration(after));
+                self::place(out, place).text(" (").number(words).text(")")
+            }
+            (FindingFacts::Who(facts), FindingPlace::Tag { key, value }) => {
+                let words = format::printable(&format!(" with {key} = {value} ("));
+                out.name(&facts.root.name()).text(&words).number(times(facts.ratio)).text(")")
+            }
+            (_, place) => self::place(out, place),
+        }
+    });
+    if others.is_empty() { named } else { named.text(".") }
 }
 
 /// Says which part of a service is the reason that requests are slower.

@@ -146,7 +146,7 @@ pub fn to_markdown(report: &FindingsReport, loaded: &str, link: Option<&LinkTo>)
             out.push_str(&format!(" Example: trace {}.", format::code(&example.trace_id)));
         }
         if let Some(link) = &link {
-            for shown in [finding].into_iter().chain(&finding.explains) {
+            for shown in [finding].into_iter().chain(finding.explained().map(|(first, _)| first)) {
                 out.push_str(&format!(" [{}]({})", show_words(shown), link(Some(shown))));
             }
         }
