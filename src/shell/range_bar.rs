@@ -186,7 +186,7 @@ fn has_end_to_choose(page: Page) -> bool {
     let overview = page.queries().overview.get();
     let goes_on = overview.is_some_and(|of| of.quality.async_spans > 0 || of.links.resolved > 0);
     let is_chosen = address.until == Until::Done;
-    address.view.follows_messages() && (is_chosen || goes_on && !page.is_summary())
+    address.follows_messages() && (is_chosen || goes_on && !page.is_summary())
 }
 
 impl PagePart for RangeBar {

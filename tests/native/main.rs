@@ -30,6 +30,8 @@ mod analysis {
     mod long_sums;
     mod mended;
     mod places;
+    mod queue_verdicts;
+    mod queue_what_if;
     mod reading_cases;
     mod real_traces;
     mod sampling;

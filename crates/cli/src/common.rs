@@ -475,7 +475,7 @@ impl AnalysisOptions {
         match self.until() {
             Until::Answer => Ok(()),
             Until::Done => Err(Failure::Usage(
-                "this command looks at requests until their answer: leave out --until done, or see findings, critical-path, compare, heatmap, endpoints and split".to_owned(),
+                "this command looks at requests until their answer: leave out --until done, or see findings, critical-path, compare, heatmap, endpoints, split and flow --what-if".to_owned(),
             )),
         }
     }

@@ -12,9 +12,10 @@ use pathlight_engine::flow::{
     TargetReport, TimeoutReport, WhatIfReport,
 };
 use pathlight_engine::queries;
-use pathlight_engine::requests::{RootEndpoint, Selection};
+use pathlight_engine::requests::{RootEndpoint, Selection, Until};
 use pathlight_engine::run::native::NativePool;
 use pathlight_trace::Endpoint;
+use pathlight_view::flow::changes::no_answer_waits;
 use pathlight_view::flow::savings::{self, SavingLine};
 use pathlight_view::flow::target::{self, TargetLine};
 use pathlight_view::flow::written::{self, WhatIfChange};
@@ -37,8 +38,9 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["what_if", "whole_call", "parallel", "savings"])]
     evaluate: bool,
     /// Change the own work of an endpoint (its self time): SERVICE:OPERATION=-50%, =+20%, =+500us, =-2ms; or of all
-    /// endpoints of a service (own:SERVICE=-50%), or what all calls into it or out of it wait (in:SERVICE, out:SERVICE);
-    /// =usual stands for what these usually take; may be repeated
+    /// endpoints of a service (own:SERVICE=-50%), or what all calls into it or out of it wait (in:SERVICE, out:SERVICE), or
+    /// what messages wait in a queue (queue:NAME, or of one without a name whoever receives: queue:SERVICE:OPERATION), which
+    /// changes requests with --until done; =usual stands for what these usually take; may be repeated
     #[arg(long, value_name = "CHANGE", value_parser = written::change, conflicts_with = "savings", group = "asks_usual")]
     what_if: Vec<WhatIfChange>,
     /// Files or folders that say what is usual: before, or normal; without them the faster half of each request type does
@@ -78,7 +80,10 @@ pub struct Args {
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let common = &args.common;
-    common.needs_answers()?;
+    // What queues change is seen when everything is done.
+    if args.what_if.is_empty() && args.whole_call.is_empty() && args.parallel.is_empty() {
+        common.needs_answers()?;
+    }
     let (mut selection, settings) = (common.selection(), settings(args));
     let (mut pool, baseline) = if args.baseline.is_empty() {
         (common.settings.load_groups_or_summaries(&[&common.files])?, None)
@@ -119,13 +124,16 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             timeout_text(&report, &test)
         }
     } else if !(args.what_if.is_empty() && args.whole_call.is_empty() && args.parallel.is_empty()) {
-        let changes = changes(args, &pool)?;
+        let changes = changes(args, &mut pool, &selection)?;
+        let note = no_answer_waits(&changes, selection.until);
+        let until = selection.until;
         let test = back_test(&mut pool, &selection, settings, min_children)?;
         let report = pool.run(queries::WhatIf { selection, baseline, settings, changes })?;
         if common.json {
             json::what_if(&report, Some(&test))? + "\n"
         } else {
-            what_if_text(&report, &test, rows)
+            let note = if note.is_empty() { String::new() } else { format!("{note} Add --until done.\n\n") };
+            note + &what_if_text(&report, until, &test, rows)
         }
     } else if selection.root == RootEndpoint::TraceRoots && args.parent.is_none() {
         let parents = pool.run(queries::FlowParents { selection: selection.clone() })?;
@@ -171,9 +179,14 @@ fn back_test(
     evaluate(pool, selection, settings, min_children)
 }
 
-fn changes(args: &Args, pool: &NativePool) -> Result<Changes, Failure> {
+fn changes(args: &Args, pool: &mut NativePool, selection: &Selection) -> Result<Changes, Failure> {
     let mut changes = Changes::default();
-    for (of, wanted) in [(ChangeOf::OwnWork, &args.what_if), (ChangeOf::WholeCall, &args.whole_call)] {
+    let (queues, others) = written::of_queues(pool.sessions(), &args.what_if);
+    if !queues.is_empty() {
+        let report = pool.run(queries::Queues { selection: selection.at_any_latency() })?;
+        written::add_queues(&mut changes, &report, &queues).map_err(Failure::Usage)?;
+    }
+    for (of, wanted) in [(ChangeOf::OwnWork, &others), (ChangeOf::WholeCall, &args.whole_call)] {
         written::add_times(&mut changes, pool.sessions(), of, wanted).map_err(Failure::Usage)?;
     }
     for names in args.parallel.chunks_exact(3) {
@@ -238,7 +251,7 @@ fn evaluation_text(report: &EvaluationReport) -> String {
     format!("{}\n{}\n\n{table}", prediction::title(report), prediction::CAPTION)
 }
 
-fn what_if_text(report: &WhatIfReport, test: &EvaluationReport, rows: usize) -> String {
+fn what_if_text(report: &WhatIfReport, until: Until, test: &EvaluationReport, rows: usize) -> String {
     let shares = flow::changes::shares(report, rows);
     let shares = match shares.is_empty() {
         true => String::new(),
@@ -246,7 +259,7 @@ fn what_if_text(report: &WhatIfReport, test: &EvaluationReport, rows: usize) -> 
     };
     format!(
         "{}\n\n{}\n{shares}{}\n",
-        flow::changes::changed_words(report),
+        flow::changes::changed_words(report, until),
         TextTable::of_numbers(&flow::changes::numbers(report)),
         prediction::back_test_words(Some(test))
     )

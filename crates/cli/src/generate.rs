@@ -2,7 +2,9 @@
 
 use super::Failure;
 use super::output::OutputFile;
-use pathlight_generate::{Defects, GenerateOptions, Generator, Inject, Sample, Shape, Speed, write_jaeger};
+use pathlight_generate::{
+    Defects, GenerateOptions, Generator, Inject, QueueWait, Sample, Shape, Speed, write_jaeger,
+};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -31,6 +33,9 @@ pub struct Args {
     /// Make an endpoint faster or slower: its own work, or with @whole its calls with all that they wait for
     #[arg(long, value_name = "SERVICE:OPERATION=-50%[@whole]")]
     speed: Vec<Speed>,
+    /// Make messages wait shorter or longer; the queues of the defect messages are events, orders and audit
+    #[arg(long, value_name = "QUEUE=-50%")]
+    queue: Vec<QueueWait>,
     /// Defects to put into the traces: all, or some of orphans, cycles, duplicates, zero-length, outside,
     /// several-roots, missing-processes, async, overlay, fire-and-forget, queues, messages, skew,
     /// generic-names, ids-in-names
@@ -59,6 +64,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         injects: args.inject.clone(),
         speeds: args.speed.clone(),
         timeouts: Vec::new(),
+        queues: args.queue.clone(),
         defects: args.defects.unwrap_or_default(),
         sample: args.sample.clone(),
     };

@@ -12,12 +12,13 @@ use crate::findings::tags_query::{PairsPass, TagsPass, TypeLatenciesPass};
 use crate::findings::work_after::TypeTimesPass;
 use crate::flame::histograms_query::HistogramsPass;
 use crate::flame::query::{ContextsPass, ExemplarsPass};
+use crate::flow::query::DoneWhatIfPass;
 use crate::heatmap::query::{
     CellsPass, ColumnKeysPass, ServiceCellsPass, ServiceRowsPass, ServiceTiesPass, TiedColumnsPass,
 };
 use crate::queues::links::HeldPass;
 use crate::queues::missing::{HeldTracesPass, MissingTraces};
-use crate::queues::query::{ElsewherePass, QueuesPass};
+use crate::queues::query::{ElsewherePass, PathQueuesPass, QueuesPass};
 use crate::requests::overview::OverviewPass;
 use crate::requests::pseudonyms::NamesPass;
 use crate::requests::search::find_spans::FindSpans;
@@ -71,6 +72,7 @@ list!(REQUEST_PASSES: StartRequestPass, read_request_pass, RequestPassNumber, [
     CellsPass,
     ColumnKeysPass,
     ContextsPass,
+    DoneWhatIfPass,
     EndpointsPass,
     ErrorsPass,
     ExemplarsPass,
@@ -81,6 +83,7 @@ list!(REQUEST_PASSES: StartRequestPass, read_request_pass, RequestPassNumber, [
     HitsPass,
     ImpactPass,
     PairsPass,
+    PathQueuesPass,
     PathsPass,
     ProposalsPass,
     QueuesPass,

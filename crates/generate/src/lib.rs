@@ -142,6 +142,31 @@ impl FromStr for Speed {
     }
 }
 
+/// Messages of a queue that wait shorter, or longer, than they were made to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct QueueWait {
+    /// The queue: one of [`GeneratedMessage::QUEUES`].
+    pub queue: String,
+    /// Share of the time in the queue added, in millionths: -500,000 is half of it. What is received together waits from the
+    /// last message that was sent.
+    pub share_ppm: i32,
+}
+
+impl FromStr for QueueWait {
+    type Err = GenerateError;
+
+    /// Reads `orders=-50%`.
+    fn from_str(text: &str) -> Result<QueueWait, GenerateError> {
+        let bad = || GenerateError::Queue(text.to_owned());
+        let (queue, amount) = text.split_once('=').ok_or_else(bad)?;
+        let percent: f64 = amount.strip_suffix('%').and_then(|it| it.parse().ok()).ok_or_else(bad)?;
+        if !GeneratedMessage::QUEUES.contains(&queue) || !(-100.0..=1000.0).contains(&percent) {
+            return Err(bad());
+        }
+        Ok(QueueWait { queue: queue.to_owned(), share_ppm: (percent * 10_000.0).round() as i32 })
+    }
+}
+
 /// Options of a generated set of traces.
 #[derive(Clone, PartialEq, Debug)]
 pub struct GenerateOptions {
@@ -159,6 +184,8 @@ pub struct GenerateOptions {
     pub speeds: Vec<Speed>,
     /// Endpoints whose calls are given up.
     pub timeouts: Vec<GiveUp>,
+    /// Queues whose messages wait shorter or longer; they too change times only.
+    pub queues: Vec<QueueWait>,
     /// Defects of the traces.
     pub defects: Defects,
     /// What is kept of the traces when they are written; `None`: all.
@@ -184,6 +211,7 @@ impl Default for GenerateOptions {
             injects: Vec::new(),
             speeds: Vec::new(),
             timeouts: Vec::new(),
+            queues: Vec::new(),
             defects: Defects::default(),
             sample: None,
         }
@@ -222,6 +250,8 @@ pub enum GenerateError {
     Inject(String),
     /// Not `SERVICE:OPERATION=-50%[@whole]`.
     Speed(String),
+    /// Not `QUEUE=-50%`.
+    Queue(String),
     /// No such place in this shape.
     Place(String),
     /// No such endpoint in this shape.
@@ -245,6 +275,11 @@ impl fmt::Display for GenerateError {
             GenerateError::Speed(text) => write!(
                 f,
                 "\"{text}\" is no speed; write SERVICE:OPERATION=-50%, with @whole after it if all that it waits for changes too; from -100% to 1000%"
+            ),
+            GenerateError::Queue(text) => write!(
+                f,
+                "\"{text}\" is no time in a queue; write QUEUE=-50%, from -100% to 1000%; queues are {}",
+                GeneratedMessage::QUEUES.join(", ")
             ),
             GenerateError::Endpoint(text) => write!(
                 f,

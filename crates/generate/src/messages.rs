@@ -40,6 +40,23 @@ pub struct GeneratedMessage {
     pub fan_in: u32,
 }
 
+impl GeneratedMessage {
+    /// The queues.
+    pub const QUEUES: [&str; 3] = ["events", "orders", "audit"];
+}
+
+/// Returns what is left of a time in the queue to which an operation belongs.
+fn changed_us(options: &GenerateOptions, operation: &str, wait_us: u64) -> u64 {
+    let changes = options
+        .queues
+        .iter()
+        .filter(|of| operation.strip_prefix(&*of.queue).is_some_and(|rest| rest.starts_with(' ')));
+    changes.fold(wait_us, |us, of| {
+        let factor = (1_000_000 + i128::from(of.share_ppm)).max(0);
+        u64::try_from((i128::from(us) * factor + 500_000) / 1_000_000).unwrap_or(us)
+    })
+}
+
 /// Returns the time until a message is received.
 fn wait_us(random: &mut Random) -> u64 {
     if random.below(LATE) == 0 { LATE_US + random.below(LATE_US) } else { random.below(LONGEST_US) }
@@ -117,6 +134,7 @@ pub(super) fn add(trace: &mut GeneratedTrace, options: &GenerateOptions, index: 
         let wait_us = if random.below(4) == 0 { random.below(40) } else { wait_us(random) };
         let is_early = wait_us < publish.duration_us && random.below(2) == 0;
         let since_us = if is_early { publish.start_us } else { publish.start_us + publish.duration_us };
+        let wait_us = changed_us(options, "events handle", wait_us);
         let start_us = since_us + wait_us;
         let duration_us = 100 + random.below(5000);
         let id = random.number().max(1);
@@ -154,7 +172,10 @@ pub(super) fn add(trace: &mut GeneratedTrace, options: &GenerateOptions, index: 
             continue;
         }
         let last_us = sent.iter().map(Sent::end_us).chain([root.start_us + root.duration_us]).max();
-        let (start_us, id) = (last_us.unwrap_or(0) + 1 + wait_us(random), random.number().max(1));
+        let (mut start_us, id) = (last_us.unwrap_or(0) + 1 + wait_us(random), random.number().max(1));
+        if let Some(sent_us) = sent.iter().map(Sent::end_us).max() {
+            start_us = sent_us + changed_us(options, receiver, start_us - sent_us);
+        }
         let mut handle = span(receiver, SpanKind::Consumer, id, start_us, 1000 + random.below(20_000));
         handle.parent = None;
         handle.links = sent.iter().map(|sent| (sent.trace_id, sent.span_id)).collect();

@@ -97,7 +97,8 @@ pub struct Time {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WhatIf {
-    /// Changes, all at once: `own:NAME=-50%`, `in:NAME=usual` (of a service), `SERVICE:OPERATION=-2ms`, `=gone`
+    /// Changes, all at once: `own:NAME=-50%`, `in:NAME=usual` (of a service), `SERVICE:OPERATION=-2ms`, `=gone`,
+    /// `queue:NAME=-50%` (what messages wait; requests then end when everything is done)
     pub changes: Vec<String>,
     /// In place of changes a target such as `p99=300ms`: what would have to be how much faster for it
     pub target: Option<String>,

@@ -223,7 +223,7 @@ fn back_test(data: &mut Data, selection: &Selection) -> Result<EvaluationReport,
 
 /// `what_if`: the latency after a change, or the changes for a target.
 pub fn what_if(data: &mut Data, args: &WhatIf) -> Asked {
-    let selection = data.selection(&args.which)?;
+    let mut selection = data.selection(&args.which)?;
     let settings = FlowSettings::default();
     if let Some(text) = &args.target {
         let (quantile, target_us) = written::target(text)?;
@@ -264,12 +264,20 @@ pub fn what_if(data: &mut Data, args: &WhatIf) -> Asked {
     }
     let wanted = args.changes.iter().map(|text| written::change(text)).collect::<Result<Vec<_>, _>>()?;
     let mut changed = Changes::default();
+    let (queues, wanted) = written::of_queues(data.pool.sessions(), &wanted);
+    if !queues.is_empty() {
+        // No answer waits for a message.
+        selection.until = pathlight_engine::requests::Until::Done;
+        let report = data.ask(queries::Queues { selection: selection.at_any_latency() })?;
+        written::add_queues(&mut changed, &report, &queues)?;
+    }
     written::add_times(&mut changed, data.pool.sessions(), ChangeOf::OwnWork, &wanted)?;
+    let until = selection.until;
     let (baseline, selection) = data.with_baseline(selection);
     let test = back_test(data, &selection)?;
     let report = data.ask(queries::WhatIf { selection, baseline, settings, changes: changed })?;
     let numbers = changes::numbers(&report);
-    let mut lead = changes::changed_words(&report);
+    let mut lead = changes::changed_words(&report, until);
     for (name, cells) in &numbers.rows {
         let cells = numbers.heads.iter().zip(cells).map(|(head, (words, _))| format!("{head} {words}"));
         lead += &format!("\n{name}: {}", cells.collect::<Vec<_>>().join(", "));

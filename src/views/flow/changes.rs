@@ -6,11 +6,10 @@ use crate::widgets::controls::{self, Segments};
 use crate::widgets::names;
 use pathlight_engine::flow::{ChangeOf, Changes, FlowReport};
 use pathlight_engine::ids::NodeId;
-use pathlight_engine::verdict::Subject;
 use pathlight_trace::Endpoint;
 use pathlight_view::flow;
 use pathlight_view::flow::changes::{
-    CHANGE_CHOICES, ChangeTarget, Wanted, chips, neighbours, set_parallel, subject_options,
+    CHANGE_CHOICES, ChangeTarget, Wanted, chips, neighbours, queue_words, set_parallel, subject_options,
 };
 use pathlight_view::say::subject::subject_words;
 use std::cell::{Cell, RefCell};
@@ -27,11 +26,11 @@ type First = Rc<RefCell<Option<(Rc<FlowReport>, NodeId)>>>;
 pub struct ChangeControls {
     element: El,
     title: El,
-    /// List of subjects, and the one that is chosen in place of the selected call.
+    /// List of subjects and queues, and the one that is chosen in place of the selected call.
     subjects: El,
-    subject: Rc<RefCell<Option<Subject>>>,
-    /// Revision of the overview whose services have their subjects offered.
-    offered: Option<u64>,
+    chosen: Rc<RefCell<Option<ChangeTarget>>>,
+    /// Revisions of the overview whose services have their subjects offered, and of the queues.
+    offered: Option<[u64; 2]>,
     controls: El,
     questions: Segments,
     of: Rc<Cell<ChangeOf>>,
@@ -117,17 +116,17 @@ impl ChangeControls {
                 asked.set(Some(Wanted::Usual));
                 page.refresh();
             });
-        let subject: Rc<RefCell<Option<Subject>>> = Rc::default();
-        let chosen = subject.clone();
+        let chosen: Rc<RefCell<Option<ChangeTarget>>> = Rc::default();
+        let choose = chosen.clone();
         let subjects = controls::select(keep, "whatif-subject", move |value| {
-            chosen.replace(Subject::parse(&value));
+            choose.replace(ChangeTarget::parse(&value));
             page.refresh();
         });
-        let subjects = subjects.attr("aria-label", "The call or part of a service that changes");
+        let subjects = subjects.attr("aria-label", "The call, part of a service or queue that changes");
         let first = First::default();
-        let chosen = first.clone();
+        let from = first.clone();
         let beside = controls::select(keep, "whatif-parallel", move |value| {
-            let first = chosen.borrow().clone();
+            let first = from.borrow().clone();
             if let (Some((report, first)), Ok(second)) = (first, value.parse().map(NodeId)) {
                 page.change(|address| {
                     set_parallel(&mut address.choices.flow.changes, &report, [first, second]);
@@ -160,7 +159,7 @@ impl ChangeControls {
             element,
             title,
             subjects,
-            subject,
+            chosen,
             offered: None,
             controls,
             questions,
@@ -207,11 +206,11 @@ impl ChangeControls {
         });
         if self.call != call {
             // Whoever selects a call wants to change it.
-            self.subject.replace(None);
+            self.chosen.replace(None);
             self.call.clone_from(&call);
         }
-        let subject = self.subject.borrow().clone().map(ChangeTarget::Subject);
-        let target = subject.or(call.map(ChangeTarget::Endpoint));
+        let chosen = self.chosen.borrow().clone();
+        let target = chosen.or(call.map(ChangeTarget::Endpoint));
         let now = Some((report.parent.clone(), selected, target.clone(), changes.clone()));
         if self.shown == now {
             return;
@@ -219,18 +218,21 @@ impl ChangeControls {
         self.shown = now;
         self.show_target(target, &changes);
         // Two calls of a flow: a subject is none.
-        self.show_neighbours(report, selected.filter(|_| self.subject.borrow().is_none()));
+        self.show_neighbours(report, selected.filter(|_| self.chosen.borrow().is_none()));
         self.show_chips(page, &changes);
     }
 
-    /// Offers the subjects of all services that are loaded.
+    /// Offers the subjects of all services that are loaded, and the queues of the selection.
     fn offer_subjects(&mut self, page: Page) {
-        let slot = &page.queries().overview;
-        if let Some(overview) = slot.get().filter(|_| self.offered != Some(slot.revision())) {
-            self.offered = Some(slot.revision());
-            controls::offer(&self.subjects, &subject_options(&overview.service_names()), "");
+        let (slot, queues) = (&page.queries().overview, &page.queries().queues);
+        let now = Some([slot.revision(), queues.revision()]);
+        if let Some(overview) = slot.get().filter(|_| self.offered != now) {
+            self.offered = now;
+            let queues = queues.get();
+            let edges = queues.as_ref().map_or(&[][..], |report| &report.edges);
+            controls::offer(&self.subjects, &subject_options(&overview.service_names(), edges), "");
         }
-        let chosen = self.subject.borrow().as_ref().map(Subject::to_string);
+        let chosen = self.chosen.borrow().as_ref().map(ChangeTarget::value);
         controls::choose(&self.subjects, &chosen.unwrap_or_default());
     }
 
@@ -252,7 +254,7 @@ impl ChangeControls {
         }
         self.controls.show(target.is_some());
         self.title.clear();
-        let is_subject = matches!(target, Some(ChangeTarget::Subject(_)));
+        let is_subject = matches!(target, Some(ChangeTarget::Subject(_) | ChangeTarget::Queue(_)));
         self.questions.element().show(!is_subject);
         self.gone.show(!is_subject);
         self.usual.show(is_subject);
@@ -261,6 +263,7 @@ impl ChangeControls {
                 self.title.add(&names::endpoint(service, operation));
             }
             Some(ChangeTarget::Subject(subject)) => self.title.add(&span("", &subject_words(subject))),
+            Some(ChangeTarget::Queue(queue)) => self.title.add(&span("", &queue_words(queue))),
             None => {
                 let words =
                     "Select a call in the chart or the table to change it, or a part of a service above.";

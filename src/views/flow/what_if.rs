@@ -2,13 +2,14 @@
 //! [`flow_changes`].
 
 use super::changes::ChangeControls;
-use crate::dom::{El, Listeners, div, el};
+use crate::dom::{El, Listeners, button, div, el};
 use crate::page::Page;
 use crate::widgets::still_chart::StillChart;
 use crate::widgets::tip::numbers_element;
 use crate::widgets::{export, names};
 use pathlight_engine::flow::{FlowReport, WhatIfReport};
 use pathlight_engine::ids::NodeId;
+use pathlight_engine::requests::Until;
 use pathlight_view::draw::Metrics;
 use pathlight_view::draw::curves::{draw, export_svg};
 use pathlight_view::draw::plot::ChartSize;
@@ -25,6 +26,9 @@ pub struct WhatIfPanel {
     changes: ChangeControls,
     chart: StillChart,
     figures: El,
+    /// What is said where queues change and requests end with their answer, with the way out.
+    note: El,
+    note_words: El,
     back_test: El,
     endpoints: El,
     /// Revision of the report that is shown.
@@ -46,12 +50,29 @@ impl WhatIfPanel {
         let figures = div("whatif-figures").test("whatif-figures");
         let back_test = el("p").class("muted small").test("whatif-error");
         let endpoints = div("whatif-endpoints").test("whatif-endpoints");
-        let facts = div("whatif-facts").child(&figures).child(&back_test).child(&endpoints);
+        let note_words = el("p").class("muted small");
+        let until_done = button("Until done").test("whatif-until-done").on_click(keep, move || {
+            page.change(|address| address.until = Until::Done);
+        });
+        let note = div("whatif-note").test("whatif-note").child(&note_words).child(&until_done);
+        let facts = div("whatif-facts").child(&figures).child(&note).child(&back_test).child(&endpoints);
         let middle = div("whatif-chart").child(chart.element());
         let exports = div("").test("whatif-tools").child(&exports);
         let element = div("whatif").test("whatif").child(changes.element()).child(&middle).child(&facts);
         let keep = Listeners::default();
-        WhatIfPanel { element, exports, changes, chart, figures, back_test, endpoints, shown: None, keep }
+        WhatIfPanel {
+            element,
+            exports,
+            changes,
+            chart,
+            figures,
+            note,
+            note_words,
+            back_test,
+            endpoints,
+            shown: None,
+            keep,
+        }
     }
 
     /// Returns its root element.
@@ -77,6 +98,10 @@ impl WhatIfPanel {
         } else {
             self.figures.set_text(WORKING);
         }
+        let address = page.address();
+        let note = flow::changes::no_answer_waits(&address.choices.flow.changes, address.until);
+        self.note.show(!note.is_empty());
+        self.note_words.set_text(note);
         self.back_test.set_text(&back_test_words(queries.back_test.fresh().as_deref()));
         self.shown = Some(now);
     }
@@ -84,7 +109,8 @@ impl WhatIfPanel {
     fn show(&self, page: Page, report: &WhatIfReport) {
         self.keep.clear();
         let table = numbers_element(&flow::changes::numbers(report));
-        let words = el("p").class("muted small").text(&flow::changes::changed_words(report));
+        let words =
+            el("p").class("muted small").text(&flow::changes::changed_words(report, page.address().until));
         self.figures.fill([&table, &words]);
         self.endpoints.clear();
         let shares = flow::changes::shares(report, flow::changes::LISTED);

@@ -93,6 +93,9 @@ pub struct QueueFacts {
     pub before_us: Option<f64>,
     /// Mean latency of the requests, in microseconds.
     pub latency_us: f64,
+    /// What it takes of the latency of requests until everything is done, or takes longer: microseconds per request; `None` if
+    /// requests end with their answer.
+    pub path_us: Option<f64>,
     /// The message that waited longest.
     pub longest: QueueExample,
 }

@@ -2,11 +2,34 @@
 
 use super::candidates::untested_finding;
 use super::{Finding, FindingFacts, FindingPlace, QueueFacts};
-use crate::queues::{GreatestQueue, QueueChange, QueuesPart, greatest};
+use crate::queues::{GreatestQueue, QueueChange, QueuesPart, costliest, greatest, path_times};
+use crate::verdict::one_set::ServiceTime;
 use crate::verdict::{Headline, ServicesReport};
+use pathlight_base::statistics::Interval;
 
 /// Queues reported at most.
 const MOST: usize = 3;
+
+/// A queue of one set is reported if it surely takes this share of the latency.
+const WORTH_SHARE: f64 = 0.05;
+
+/// Returns the times of services with those of queues beside them, microseconds per request: none of requests that end with
+/// their answer.
+pub(super) fn with_queues(
+    mut services: Vec<ServiceTime>,
+    sent: &QueuesPart,
+    requests: u64,
+) -> Vec<ServiceTime> {
+    for (service, sum_us) in path_times(sent) {
+        let waiting_us = sum_us as f64 / requests.max(1) as f64;
+        match services.iter_mut().find(|known| known.service == service) {
+            Some(known) => known.waiting_us += waiting_us,
+            None => services.push(ServiceTime { service, own_us: 0.0, waiting_us }),
+        }
+    }
+    services.sort_by(|a, b| a.service.cmp(&b.service));
+    services
+}
 
 /// Returns the queues in which messages surely wait longer than before, but for that of which the verdict speaks first.
 /// `requests` are those of the selection, and their mean latency in microseconds.
@@ -23,6 +46,7 @@ pub(super) fn slower_queues(report: &ServicesReport, latency_us: f64) -> Vec<Fin
             mean_us: queue.mean_us[1],
             before_us: Some(queue.mean_us[0]),
             latency_us,
+            path_us: queue.is_in_latency.then_some(stake_us),
             longest,
         };
         let facts = FindingFacts::Queue(facts);
@@ -39,7 +63,7 @@ pub(super) fn slower_queues(report: &ServicesReport, latency_us: f64) -> Vec<Fin
 /// Returns the queue with most time of one set, if its messages wait at least as long as all answers take: then more time
 /// passes in it than in all else until the requests are done. `requests` are all, and their mean latency in microseconds.
 pub(super) fn longest_queue(sent: &QueuesPart, (requests, latency_us): (u64, f64)) -> Option<Finding> {
-    let GreatestQueue { name, messages, requests: senders, sum_us, longest } = greatest(sent)?;
+    let GreatestQueue { name, messages, requests: senders, sum_us, longest, .. } = greatest(sent)?;
     let stake_us = sum_us as f64 / requests.max(1) as f64;
     if stake_us < latency_us {
         return None;
@@ -47,7 +71,43 @@ pub(super) fn longest_queue(sent: &QueuesPart, (requests, latency_us): (u64, f64
     let (sender, receiver, destination) = name;
     let place = FindingPlace::Endpoint(receiver.clone());
     let mean_us = sum_us as f64 / messages.max(1) as f64;
-    let facts =
-        QueueFacts { sender, receiver, destination, messages, mean_us, before_us: None, latency_us, longest };
+    let facts = QueueFacts {
+        sender,
+        receiver,
+        destination,
+        messages,
+        mean_us,
+        before_us: None,
+        latency_us,
+        path_us: None,
+        longest,
+    };
     Some(Finding { stake_us, ..untested_finding(place, senders, requests, FindingFacts::Queue(facts)) })
+}
+
+/// Returns the queues of one set that take most of the latency of requests until everything is done, if they surely take a
+/// share of it. `requests` are all, and their mean latency in microseconds.
+pub(super) fn queues_on_path(sent: &QueuesPart, (requests, latency_us): (u64, f64)) -> Vec<Finding> {
+    let of = |(queue, interval): (GreatestQueue, Interval)| {
+        let GreatestQueue { name, messages, requests: senders, sum_us, path_us, longest } = queue;
+        let (sender, receiver, destination) = name;
+        let place = FindingPlace::Endpoint(receiver.clone());
+        let mean_us = sum_us as f64 / messages.max(1) as f64;
+        let stake_us = path_us as f64 / requests.max(1) as f64;
+        let facts = QueueFacts {
+            sender,
+            receiver,
+            destination,
+            messages,
+            mean_us,
+            before_us: None,
+            latency_us,
+            path_us: Some(stake_us),
+            longest,
+        };
+        let found = untested_finding(place, senders, requests, FindingFacts::Queue(facts));
+        Finding { stake_us, interval: Some(interval), ..found }
+    };
+    let is_worth = |(_, interval): &(GreatestQueue, Interval)| interval.low >= WORTH_SHARE * latency_us;
+    costliest(sent, requests).into_iter().filter(is_worth).take(MOST).map(of).collect()
 }

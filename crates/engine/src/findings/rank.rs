@@ -5,7 +5,7 @@ use super::costs::{add_fact, is_part_of};
 use super::outside::MOST_OF_IT;
 use super::over_time::over_time;
 use super::points::points;
-use super::queues::{longest_queue, slower_queues};
+use super::queues::{longest_queue, queues_on_path, slower_queues, with_queues};
 use super::{
     Finding, FindingFacts, FindingKind, FindingPlace, FindingsPart, FindingsReport, OutsideRequestsFacts,
     SlowTailFacts, TagGroup, TagsPart,
@@ -123,6 +123,7 @@ pub fn rank(
     }
     all.extend(match &change {
         Some(change) => slower_queues(change, mean_us),
+        None if sent.is_on_path() => queues_on_path(sent, (part.requests, mean_us)),
         None => longest_queue(sent, (part.requests, mean_us)).into_iter().collect(),
     });
     sort_findings(&mut all);
@@ -148,7 +149,7 @@ pub fn rank(
     FindingsReport {
         facts,
         findings,
-        services: service_times(times),
+        services: with_queues(service_times(times), sent, part.requests),
         types: type_times,
         all_types,
         tested,
@@ -169,7 +170,7 @@ pub(super) fn sort_findings(findings: &mut [Finding]) {
         }
         _ if finding.is_as_before => 3,
         // It changed; or else no answer waits for it.
-        FindingKind::Queue if matches!(&finding.facts, FindingFacts::Queue(facts) if facts.before_us.is_some()) => {
+        FindingKind::Queue if matches!(&finding.facts, FindingFacts::Queue(facts) if facts.before_us.or(facts.path_us).is_some()) => {
             1
         }
         FindingKind::Queue

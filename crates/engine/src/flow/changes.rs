@@ -91,6 +91,26 @@ pub struct SubjectChange {
     pub time: SubjectTime,
 }
 
+/// A queue: whoever sends, whoever receives, and what it is called.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct QueueName {
+    /// Name of the queue or topic; empty if none was recorded.
+    pub destination: String,
+    /// The endpoint that sends.
+    pub sender: Endpoint,
+    /// The endpoint that receives.
+    pub receiver: Endpoint,
+}
+
+/// Another time in a queue for all its messages. It changes requests until everything is done; no answer waits for a message.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct QueueTimeChange {
+    /// The queue.
+    pub queue: QueueName,
+    /// Time that a message waits in it then.
+    pub time: SubjectTime,
+}
+
 /// Two calls of a parent no longer wait for each other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Parallel {
@@ -151,6 +171,16 @@ pub struct Changes {
     pub timeouts: Vec<CallTimeout>,
     /// Subjects: parts of services at all endpoints.
     pub subjects: Vec<SubjectChange>,
+    /// Queues: times of messages.
+    pub queues: Vec<QueueTimeChange>,
+}
+
+impl Changes {
+    /// Returns whether something else changes than times in queues.
+    pub(crate) fn has_more_than_queues(&self) -> bool {
+        let Changes { latencies, parallel, timeouts, subjects, queues: _ } = self;
+        !(latencies.is_empty() && parallel.is_empty() && timeouts.is_empty() && subjects.is_empty())
+    }
 }
 
 /// Returns a share of a latency, in millionths, half a microsecond rounded up; never below 0.

@@ -80,6 +80,15 @@ fn at_rank(points: &[(u64, u64)], us: u64) -> u64 {
     low.saturating_add((part * high.saturating_sub(low) as f64).round() as u64)
 }
 
+/// Returns the level of messages of a queue, under its receiver.
+pub(super) fn learn_waits(
+    receiver: &Endpoint,
+    selected_us: &[u64],
+    reference_us: &[u64],
+) -> BTreeMap<Endpoint, Level> {
+    Level::of(selected_us, reference_us).map(|level| (receiver.clone(), level)).into_iter().collect()
+}
+
 /// Returns the levels of a subject at the endpoints that the reference has.
 pub(super) fn learn_levels(selected: PartTimes, reference: PartTimes) -> BTreeMap<Endpoint, Level> {
     let mut reference = reference.unpack();

@@ -7,7 +7,9 @@
 
 mod aggregate;
 mod calls;
+mod changed;
 mod changes;
+mod done;
 mod graph;
 mod levels;
 mod nodes;
@@ -30,7 +32,8 @@ mod whatif;
 pub use aggregate::{PairCounts, WHOLE_PPM};
 pub use calls::{CallTimes, CallsOf};
 pub use changes::{
-    CallTarget, CallTimeout, ChangeOf, Changes, LatencyChange, Parallel, SubjectChange, SubjectTime,
+    CallTarget, CallTimeout, ChangeOf, Changes, LatencyChange, Parallel, QueueName, QueueTimeChange,
+    SubjectChange, SubjectTime,
 };
 pub use graph::{FlowGraph, LearnedEdge, Relation, SyncNode};
 pub use levels::{Level, MendedLatency};

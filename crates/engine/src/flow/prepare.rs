@@ -486,6 +486,16 @@ impl Evaluator {
         last
     }
 
+    /// Returns the calls of the invocation that was run last, and when each completes, in microseconds from its start.
+    pub fn completions<'a>(
+        &'a self,
+        prepared: &'a Prepared,
+        invocation: Invocation,
+    ) -> impl Iterator<Item = (u32, i64)> + 'a {
+        let calls = &prepared.calls[invocation.first as usize..invocation.end as usize];
+        calls.iter().map(|call| call.target).zip(self.complete_us.iter().copied())
+    }
+
     /// Returns the calls that decided when the invocation run last ended, latest first.
     pub fn critical<'a>(
         &'a self,

@@ -2,10 +2,14 @@
 
 use super::QueueExample;
 use super::observe::{EdgeName, EdgePart, QueuesPart};
+use crate::flame::done::queue_service;
 use crate::verdict::{Certainty, Excess, excesses};
 use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::Interval;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// The time in the queue of the messages of an edge, in a set and in the one it is compared with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,8 +26,11 @@ pub struct QueueChange {
     pub mean_us: [f64; 2],
     /// Requests of B that send such messages.
     pub requests: u64,
-    /// What B's messages wait longer, microseconds per request of B.
+    /// What B's messages wait longer, microseconds per request of B; of requests until everything is done on the way to their
+    /// end.
     pub excess: Excess,
+    /// It is part of the latency: requests end when everything is done.
+    pub is_in_latency: bool,
     /// Below 5 % of the latency of the requests of B that send such messages; below 1 % if the edge moved as a whole.
     pub is_weak: bool,
     /// It rests on so few messages that their order may be chance.
@@ -65,14 +72,16 @@ pub(crate) fn changes(a: &QueuesPart, b: &QueuesPart, requests: u64) -> Vec<Queu
     let mut times_us: Vec<[Vec<u64>; 2]> = Vec::new();
     for (name, after) in b.edges.iter().filter(|(_, part)| is_queue(part)) {
         let Some(before) = a.edges.get(name).filter(|part| is_queue(part)) else { continue };
-        let times = [before.waits_us(), after.waits_us()];
+        let times = [before, after].map(EdgePart::counted_us);
+        let waits_us = [before, after].map(EdgePart::waits_us);
         let (sender, receiver, destination) = name.clone();
         rows.push(QueueChange {
             sender,
             receiver,
             destination,
             messages: [0, 1].map(|side: usize| times[side].len() as u64),
-            mean_us: [0, 1].map(|side: usize| mean_us(&times[side])),
+            mean_us: [0, 1].map(|side: usize| mean_us(&waits_us[side])),
+            is_in_latency: after.is_on_path(),
             requests: after.requests,
             // Filled in below.
             excess: Excess::default(),
@@ -98,6 +107,32 @@ fn mean_us(times_us: &[u64]) -> f64 {
     times_us.iter().map(|&us| u128::from(us)).sum::<u128>() as f64 / times_us.len().max(1) as f64
 }
 
+/// Returns what each edge takes of the latency of requests until everything is done, most first, then by names: with the 95 %
+/// interval of its mean per request. Nothing of requests that end with their answer.
+pub(crate) fn costliest(part: &QueuesPart, requests: u64) -> Vec<(GreatestQueue, Interval)> {
+    let edges = part.edges.iter().filter(|(_, part)| part.is_on_path() && is_queue(part));
+    let mut found: Vec<(GreatestQueue, Interval)> = edges
+        .map(|(name, part)| {
+            let mean_us = part.by_request.mean(requests);
+            let none = Interval { low: 0.0, high: 2.0 * mean_us };
+            (of_edge(name, part), part.by_request.interval(requests).unwrap_or(none))
+        })
+        .collect();
+    // Stable: of equal ones by names.
+    found.compact_sort_by_key(|(queue, _)| Reverse(queue.path_us));
+    found
+}
+
+/// Returns the time of each queue in the latency of requests until everything is done, by the service that stands for it in
+/// paths: microseconds over all requests.
+pub(crate) fn path_times(part: &QueuesPart) -> BTreeMap<String, u128> {
+    let mut times = BTreeMap::new();
+    for ((_, _, destination), part) in part.edges.iter().filter(|(_, part)| part.by_request.sum > 0) {
+        *times.entry(queue_service(destination)).or_default() += part.by_request.sum;
+    }
+    times
+}
+
 /// The edge in whose queue most time is spent.
 pub(crate) struct GreatestQueue {
     /// The edge.
@@ -108,22 +143,26 @@ pub(crate) struct GreatestQueue {
     pub requests: u64,
     /// Their time in the queue together, in microseconds.
     pub sum_us: u128,
+    /// What of that is on the way until everything is done; 0 of requests that end with their answer.
+    pub path_us: u128,
     /// The message that waited longest.
     pub longest: QueueExample,
 }
 
+fn of_edge(name: &EdgeName, part: &EdgePart) -> GreatestQueue {
+    let waits_us = part.waits_us();
+    GreatestQueue {
+        name: name.clone(),
+        messages: waits_us.len() as u64,
+        requests: part.requests,
+        sum_us: waits_us.iter().map(|&us| u128::from(us)).sum(),
+        path_us: part.by_request.sum,
+        longest: part.longest.clone(),
+    }
+}
+
 /// Returns the edge in whose queue most time is spent (ties: the first by name); `None` without messages to consumers.
 pub(crate) fn greatest(part: &QueuesPart) -> Option<GreatestQueue> {
-    let of = |(name, part): (&EdgeName, &EdgePart)| {
-        let waits_us = part.waits_us();
-        GreatestQueue {
-            name: name.clone(),
-            messages: waits_us.len() as u64,
-            requests: part.requests,
-            sum_us: waits_us.iter().map(|&us| u128::from(us)).sum(),
-            longest: part.longest.clone(),
-        }
-    };
-    let queues = part.edges.iter().filter(|(_, part)| is_queue(part)).map(of);
+    let queues = part.edges.iter().filter(|(_, part)| is_queue(part)).map(|(name, part)| of_edge(name, part));
     queues.reduce(|best, next| if next.sum_us > best.sum_us { next } else { best })
 }

@@ -5,13 +5,14 @@ mod changes;
 pub(crate) mod links;
 pub(crate) mod missing;
 mod observe;
+mod on_path;
 pub(crate) mod query;
 mod report;
 #[cfg(all(test, not(target_arch = "wasm32")))]
 mod tests;
 
 pub use changes::QueueChange;
-pub(crate) use changes::{GreatestQueue, changes, greatest};
+pub(crate) use changes::{GreatestQueue, changes, costliest, greatest, path_times};
 pub use links::LinkCounts;
 pub use missing::{MOST_NAMED, MissingTracesReport, missing_of};
 pub use observe::QueuesPart;

@@ -3,9 +3,10 @@
 use super::links::{SpanAddress, rows_of_targets};
 use super::report::{QueueEdge, QueueExample, QueuesReport};
 use crate::flame::{Observer, PathTable, pack_sorted, unpack_sorted};
+use crate::flow::QueueName;
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::Percentiles;
+use pathlight_base::statistics::{Moments, Percentiles};
 use pathlight_trace::{Endpoint, Flags, Interner, Link, NO_ROW, Role, SpanKind, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -88,11 +89,11 @@ pub(crate) fn destination(set: &TraceSet, row: u32) -> &str {
 }
 
 /// An edge by numbers that hold within an observer.
-type EdgeKey = (u32, u32, u32);
+pub(super) type EdgeKey = (u32, u32, u32);
 
 /// Whoever received a message that is being observed.
 #[derive(Clone, Copy)]
-enum ReceivedBy {
+pub(super) enum ReceivedBy {
     /// A row of the set.
     Row(u32),
     /// A place among the receivers of other workers.
@@ -243,7 +244,7 @@ fn is_longer(
     order.then_with(|| receiver(b.2).cmp(&receiver(a.2))) == Ordering::Greater
 }
 
-fn example(
+pub(super) fn example(
     set: &TraceSet,
     others: &[Receiver],
     (wait_us, sender, by): (u64, u32, ReceivedBy),
@@ -309,6 +310,8 @@ impl Observer for QueuesObserver {
             waits_us.sort_unstable();
             let edge = EdgePart {
                 waits_us: pack_sorted(waits_us),
+                path_us: Vec::new(),
+                by_request: Moments::default(),
                 early: messages.early,
                 fan_in: messages.fan_in,
                 consumed: messages.consumed,
@@ -326,9 +329,13 @@ impl Observer for QueuesObserver {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct EdgePart {
     /// Sorted and packed.
-    waits_us: Vec<u64>,
-    early: u64,
-    fan_in: BTreeMap<u32, u64>,
+    pub waits_us: Vec<u64>,
+    /// Of requests until everything is done: what each message takes of the way to the end, sorted and packed; else empty.
+    pub path_us: Vec<u64>,
+    /// That of all messages of a request, over requests that have some.
+    pub by_request: Moments,
+    pub early: u64,
+    pub fan_in: BTreeMap<u32, u64>,
     /// Messages that a consumer has received.
     pub consumed: u64,
     /// Requests that send.
@@ -345,12 +352,21 @@ impl EdgePart {
         unpack_sorted(self.waits_us.clone())
     }
 
+    /// Returns what counts of each message: its time in the queue, or of requests until everything is done what that takes of
+    /// the way to the end. Sorted, in microseconds.
+    pub fn counted_us(&self) -> Vec<u64> {
+        if self.is_on_path() { unpack_sorted(self.path_us.clone()) } else { self.waits_us() }
+    }
+
+    /// Returns whether requests end when everything is done.
+    pub fn is_on_path(&self) -> bool {
+        !self.path_us.is_empty()
+    }
+
     fn merge(&mut self, other: EdgePart) {
-        let mut waits_us = unpack_sorted(std::mem::take(&mut self.waits_us));
-        waits_us.append(&mut unpack_sorted(other.waits_us));
-        // A stable sort joins the runs.
-        waits_us.sort();
-        self.waits_us = pack_sorted(waits_us);
+        self.waits_us = joined(std::mem::take(&mut self.waits_us), other.waits_us);
+        self.path_us = joined(std::mem::take(&mut self.path_us), other.path_us);
+        self.by_request.merge(other.by_request);
         self.early += other.early;
         self.consumed += other.consumed;
         self.requests += other.requests;
@@ -365,6 +381,15 @@ impl EdgePart {
     }
 }
 
+/// Joins sorted and packed times.
+fn joined(a: Vec<u64>, b: Vec<u64>) -> Vec<u64> {
+    let mut all = unpack_sorted(a);
+    all.append(&mut unpack_sorted(b));
+    // A stable sort joins the runs.
+    all.sort();
+    pack_sorted(all)
+}
+
 /// Sender, receiver, and the name of the queue.
 pub(super) type EdgeName = (Endpoint, Endpoint, String);
 
@@ -375,6 +400,17 @@ pub struct QueuesPart {
 }
 
 impl QueuesPart {
+    /// Returns whether requests end when everything is done, and lead to messages.
+    pub fn is_on_path(&self) -> bool {
+        self.edges.values().any(EdgePart::is_on_path)
+    }
+
+    /// Returns the time in a queue of each of its messages, sorted, in microseconds.
+    pub fn waits_us(&self, queue: &QueueName) -> Vec<u64> {
+        let QueueName { destination, sender, receiver } = queue.clone();
+        self.edges.get(&(sender, receiver, destination)).map_or_else(Vec::new, EdgePart::waits_us)
+    }
+
     /// Merges the parts of all workers.
     pub fn merge(parts: Vec<QueuesPart>) -> QueuesPart {
         let mut sum = QueuesPart::default();

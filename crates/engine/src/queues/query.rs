@@ -2,9 +2,11 @@
 
 use super::links::{SpanAddress, held};
 use super::observe::{QueuesObserver, QueuesPart, Receiver, Receivers};
+use super::on_path::PathObserver;
 use super::report::QueuesReport;
 use crate::EngineError;
-use crate::requests::Selection;
+use crate::flame::done::DonePath;
+use crate::requests::{Selection, Until};
 use crate::run::query::Query;
 use crate::run::range_requests::RangeRequests;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
@@ -39,14 +41,17 @@ impl Query for Queues {
     }
 }
 
-/// Returns the messages that requests send; none, without a look at the requests, if nothing that is loaded is a consumer.
+/// Returns the messages that requests send, or all that they lead to until everything is done; none, without a look at the requests, if nothing that is loaded is a consumer.
 pub(crate) async fn sent(requests: &RangeRequests<'_>) -> Result<QueuesPart, EngineError> {
     let (others, has_consumers) = elsewhere(requests).await?;
     if !has_consumers {
         return Ok(QueuesPart::default());
     }
-    let pass = QueuesPass { group: requests.selection().group, others };
-    Ok(QueuesPart::merge(requests.partials(pass).await?))
+    let parts = match requests.selection().until {
+        Until::Answer => requests.partials(QueuesPass { group: requests.selection().group, others }).await?,
+        Until::Done => requests.partials(PathQueuesPass).await?,
+    };
+    Ok(QueuesPart::merge(parts))
 }
 
 /// Returns the consumers of all workers with links to spans that are not in their worker, and whether there is any
@@ -100,5 +105,18 @@ impl RequestPass for QueuesPass {
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
         let observer = QueuesObserver::new(over.set, self.group, self.others);
         over.walk(observer)
+    }
+}
+
+/// The messages that requests lead to until everything is done.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct PathQueuesPass;
+
+impl RequestPass for PathQueuesPass {
+    type Part = QueuesPart;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        let done = over.done_path().unwrap_or_else(|| DonePath::new(over.set, over.settings, Vec::new()));
+        over.walk(PathObserver::new(done))
     }
 }

@@ -3,7 +3,7 @@
 
 use super::partials::frame;
 use super::set_pass::Numbered;
-use crate::flame::done::DonePath;
+use crate::flame::done::{DonePath, Follower};
 use crate::flame::{Observer, PathTable, Walk};
 use crate::requests::RequestTypes;
 use pathlight_base::encoding;
@@ -67,6 +67,12 @@ impl Over<'_> {
     pub fn done_path(&self) -> Option<DonePath> {
         let apart = self.apart.clone()?;
         Some(DonePath::new(self.set, self.settings, apart))
+    }
+
+    /// Returns what follows requests until everything is done, if they end then.
+    pub fn follower(&self) -> Option<Follower> {
+        let apart = self.apart.clone()?;
+        Some(Follower::new(self.set, self.settings, apart))
     }
 
     /// Starts a pass that looks at the whole trees of the requests.

@@ -46,7 +46,10 @@ pub(crate) type ComparedSide<'a> = (&'a Selection, &'a ServicesPartial, &'a Queu
 pub(crate) fn culprit(a: ComparedSide<'_>, b: ComparedSide<'_>) -> ServicesReport {
     let report = ServicesReport::of(a.1, b.1);
     let queues = changes(a.2, b.2, report.requests[1]);
-    ServicesReport { is_of_one_set: is_of_one_set(a.0, b.0), queues, ..report }
+    // What queues of the latency explain is no longer what other calls explain.
+    let of_queues = queues.iter().filter(|queue| queue.is_in_latency);
+    let mix_us = report.mix_us - of_queues.map(|queue| queue.excess.excess_us).sum::<f64>();
+    ServicesReport { is_of_one_set: is_of_one_set(a.0, b.0), queues, mix_us, ..report }
 }
 
 /// Returns whether two sides are slow and fast requests of one set: the same filters, other percentile ranges. What other

@@ -89,8 +89,8 @@ pub struct ServicesReport {
     pub in_proportion: Option<InProportion>,
     /// Visits that end before calls they made in A, those that concern most requests first.
     pub stops: Vec<StoppedVisits>,
-    /// Queues in which messages of both sides wait, those that explain most first. They are beside the latency: no answer
-    /// waits for them.
+    /// Queues in which messages of both sides wait, those that explain most first. No answer waits for them, so they are
+    /// beside the latency, unless requests end when everything is done.
     pub queues: Vec<QueueChange>,
 }
 
@@ -340,16 +340,24 @@ impl ServicesReport {
     }
 
     /// Returns the queues in which messages surely wait longer, what explains most first. Slow and fast requests of one set
-    /// send the same messages, so nothing is said of these.
+    /// send the same messages, so nothing is said of these unless they make the latency.
     pub fn sure_queues(&self) -> impl Iterator<Item = &QueueChange> {
-        self.queues.iter().filter(|queue| !self.is_of_one_set && queue.is_sure())
+        let is_said = |queue: &QueueChange| !self.is_of_one_set || queue.is_in_latency;
+        self.queues.iter().filter(move |queue| is_said(queue) && queue.is_sure())
+    }
+
+    /// Returns the queue that explains more of the latency than any service does; `None` if none does.
+    fn leading_queue(&self) -> Option<&QueueChange> {
+        let queue = self.sure_queues().next().filter(|queue| queue.is_in_latency)?;
+        let services = self.services.iter().map(|row| row.score_us);
+        services.max_by(f64::total_cmp).is_none_or(|most| queue.score_us() > most).then_some(queue)
     }
 
     /// Returns what to say first: of calls that vanish and calls that fail what concerns most requests, unless a service
     /// surely got slower and B is slower as a whole. This is not said of slow requests of one set: they were chosen.
     pub fn headline(&self) -> Headline<'_> {
-        let culprit = self.culprit();
-        let is_slower = culprit.is_some() && self.mean_us[1] > self.mean_us[0];
+        let (culprit, queue) = (self.culprit(), self.leading_queue());
+        let is_slower = (culprit.is_some() || queue.is_some()) && self.mean_us[1] > self.mean_us[0];
         if !self.is_of_one_set && !is_slower {
             let fails = self.failing.iter().filter(|row| row.impact > 0.0);
             // The first of equal ones.
@@ -361,6 +369,9 @@ impl ServicesReport {
                 (_, Some(stops)) => return Headline::Stops(stops),
                 _ => {}
             }
+        }
+        if let Some(queue) = queue {
+            return Headline::Queue(queue);
         }
         if let Some(culprit) = culprit {
             return Headline::Slower(culprit);

@@ -25,6 +25,7 @@ use super::address::focus::{focus_name, parse_focus};
 
 pub use super::anomalies::settings::{AnomalyChoice, JudgedAgainst, SIZES};
 pub use super::views::View;
+use crate::flow::choice::FlowPanel;
 use pathlight_backend::source::{FetchSource, root_name, root_of_name};
 use pathlight_base::fragment::{Writer, pairs};
 use pathlight_engine::requests::search::SpanSearch;
@@ -534,6 +535,12 @@ impl Address {
         if self.compares_sets() { chosen.with_hits_against(&self.side(ComparedSide::A)) } else { chosen }
     }
 
+    /// Returns whether the view in sight can show requests until everything is done: in Flow a what-if can, and nothing else.
+    pub fn follows_messages(&self) -> bool {
+        let is_what_if = self.view == View::Flow && self.choices.flow.panel == FlowPanel::WhatIf;
+        self.view.follows_messages() || is_what_if
+    }
+
     /// Returns the requests that views speak of, where nothing is known of how long they usually take.
     pub(super) fn chosen_requests(&self) -> Selection {
         Selection {
@@ -546,7 +553,7 @@ impl Address {
             by: self.grouping().clone(),
             over_all: self.over_all,
             incomplete: self.incomplete,
-            until: if self.view.follows_messages() { self.until } else { Until::Answer },
+            until: if self.follows_messages() { self.until } else { Until::Answer },
             unweighted: self.unweighted,
             group: self.group(),
         }

@@ -637,9 +637,14 @@ fn queue(out: Sentence, facts: &QueueFacts) -> Sentence {
     let QueueFacts { sender, receiver, destination, mean_us, before_us, latency_us, .. } = facts;
     let out = queues::wait(out, (sender, receiver, destination), *mean_us, *before_us);
     let out = out.text("; ").number(counted(facts.messages, "message"));
-    match before_us {
-        Some(_) => out.text(". No answer waits for them."),
-        None => out
+    match (facts.path_us, before_us) {
+        (Some(path_us), before) => {
+            let more = if before.is_some() { " more" } else { "" };
+            let out = out.text(". Until everything is done that is ").number(duration(path_us));
+            out.text(&format!("{more} per request."))
+        }
+        (None, Some(_)) => out.text(". No answer waits for them."),
+        (None, None) => out
             .text(". The answers come after ")
             .number(duration(*latency_us))
             .text(" and do not wait for them."),

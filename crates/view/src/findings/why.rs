@@ -84,6 +84,12 @@ pub fn why(finding: &Finding) -> Vec<String> {
              1979). What changed is what explains the difference of the requests before and after, beyond usual drift."
                 .to_owned()
         }
+        FindingFacts::Queue(facts) if facts.path_us.is_some() => {
+            "Start of the span that receives less the end of the one that sends, as far as it is on the way until everything \
+             is done: per request, by the same rules as times of services. Of one set it is reported if it surely takes 5 % \
+             of the latency."
+                .to_owned()
+        }
         FindingFacts::Queue(facts) => match facts.before_us {
             Some(_) => "Start of the span that receives less the end of the one that sends, over the messages that requests \
                         send, against those of A: by the same rules as times of services. Per request it is all the \

@@ -1,6 +1,7 @@
 //! What-if: some calls or subjects faster, slower, gone, or side by side: the changes in words, and the requests before and
 //! after.
 
+use super::choice::{parse_queue, queue_text};
 use super::timeout::{selected_call, target_words};
 use crate::draw::curves::{Axis, CurvesView, Legend, NamedCurve};
 use crate::draw::{Shade, Theme};
@@ -10,11 +11,16 @@ use crate::table::{Column, csv};
 use pathlight_base::format::{DASH, change, count, duration, duration_us, printable, share};
 use pathlight_engine::flow::{
     CallTarget, CallTimeout, ChangeOf, Changes, FlowNode, FlowReport, LatencyChange, NodeName, Parallel,
-    SubjectChange, SubjectTime, WhatIfReport,
+    QueueName, QueueTimeChange, SubjectChange, SubjectTime, WhatIfReport,
 };
 use pathlight_engine::ids::NodeId;
+use pathlight_engine::queues::QueueEdge;
+use pathlight_engine::requests::Until;
 use pathlight_engine::verdict::{ServicePart, Subject};
 use pathlight_trace::Endpoint;
+
+/// Begins the value of a queue among what can be changed.
+const QUEUE: &str = "queue:";
 
 /// Endpoints listed of those whose share changed, and of those that may take less than they do.
 pub const LISTED: usize = 12;
@@ -54,6 +60,8 @@ pub enum ChangeTarget {
     Endpoint(Endpoint),
     /// All spans of a subject.
     Subject(Subject),
+    /// All messages in a queue.
+    Queue(QueueName),
 }
 
 /// A change of an endpoint or a subject as a person makes it.
@@ -66,18 +74,32 @@ pub enum Wanted {
 }
 
 impl ChangeTarget {
+    /// Reads what [`subject_options`] offers: a subject or a queue; `None` for the selected call.
+    pub fn parse(text: &str) -> Option<ChangeTarget> {
+        let queue = || Some(ChangeTarget::Queue(parse_queue(text.strip_prefix(QUEUE)?)?));
+        queue().or_else(|| Subject::parse(text).map(ChangeTarget::Subject))
+    }
+
+    /// Returns its value in that list; empty of an endpoint, which is chosen elsewhere.
+    pub fn value(&self) -> String {
+        match self {
+            ChangeTarget::Endpoint(_) => String::new(),
+            ChangeTarget::Subject(subject) => subject.to_string(),
+            ChangeTarget::Queue(queue) => format!("{QUEUE}{}", queue_text(queue)),
+        }
+    }
+
     /// Returns what changes of it.
     pub fn wanted(&self, changes: &Changes) -> Wanted {
         match self {
             ChangeTarget::Endpoint(endpoint) => Wanted::By(latency_change(changes, endpoint)),
             ChangeTarget::Subject(subject) => {
-                match changes.subjects.iter().find(|change| change.subject == *subject) {
-                    None => Wanted::By(Amount::default()),
-                    Some(SubjectChange { time: SubjectTime::By { share_ppm, add_us }, .. }) => {
-                        Wanted::By((ChangeOf::OwnWork, share_ppm / 10_000, *add_us))
-                    }
-                    Some(_) => Wanted::Usual,
-                }
+                let change = changes.subjects.iter().find(|change| change.subject == *subject);
+                wanted_of(change.map(|change| &change.time))
+            }
+            ChangeTarget::Queue(queue) => {
+                let change = changes.queues.iter().find(|change| change.queue == *queue);
+                wanted_of(change.map(|change| &change.time))
             }
         }
     }
@@ -88,16 +110,30 @@ impl ChangeTarget {
             (ChangeTarget::Endpoint(endpoint), Wanted::By(amount)) => set_latency(changes, endpoint, amount),
             (ChangeTarget::Endpoint(_), Wanted::Usual) => {}
             (ChangeTarget::Subject(subject), _) => set_subject(changes, subject, subject_time(wanted)),
+            (ChangeTarget::Queue(queue), _) => set_queue(changes, queue, subject_time(wanted)),
         }
     }
 
     /// Returns what is said of a change of it while it is made.
     pub fn words(&self, wanted: Wanted) -> String {
         match (self, wanted) {
-            (ChangeTarget::Subject(subject), _) => subject_time_words(subject.part, &subject_time(wanted)),
+            (ChangeTarget::Subject(subject), _) => {
+                subject_time_words(per(subject.part), &subject_time(wanted))
+            }
+            (ChangeTarget::Queue(_), _) => subject_time_words("message", &subject_time(wanted)),
             (ChangeTarget::Endpoint(_), Wanted::By(amount)) => amount_words(amount),
             (ChangeTarget::Endpoint(_), Wanted::Usual) => String::new(),
         }
+    }
+}
+
+fn wanted_of(time: Option<&SubjectTime>) -> Wanted {
+    match time {
+        None => Wanted::By(Amount::default()),
+        Some(SubjectTime::By { share_ppm, add_us }) => {
+            Wanted::By((ChangeOf::OwnWork, share_ppm / 10_000, *add_us))
+        }
+        Some(_) => Wanted::Usual,
     }
 }
 
@@ -120,8 +156,40 @@ fn set_subject(changes: &mut Changes, subject: &Subject, time: SubjectTime) {
     }
 }
 
+/// Makes one change of a queue; one that changes nothing takes it away.
+pub fn set_queue(changes: &mut Changes, queue: &QueueName, time: SubjectTime) {
+    changes.queues.retain(|change| change.queue != *queue);
+    if time != (SubjectTime::By { share_ppm: 0, add_us: 0 }) {
+        changes.queues.push(QueueTimeChange { queue: queue.clone(), time });
+    }
+}
+
+/// Returns what a queue is called where it is changed: `messages in orders, send to handle`.
+pub fn queue_words(queue: &QueueName) -> String {
+    let [sender, receiver] = [&queue.sender, &queue.receiver].map(|end| printable(&end.operation));
+    match queue.destination.as_str() {
+        "" => format!("messages from {sender} to {receiver}"),
+        destination => format!("messages in {}, {sender} to {receiver}", printable(destination)),
+    }
+}
+
+/// Returns what is said where queues are changed in requests that end with their answer; empty if nothing is to be said.
+pub fn no_answer_waits(changes: &Changes, until: Until) -> &'static str {
+    match until {
+        Until::Answer if !changes.queues.is_empty() => {
+            "No answer waits for a message: queues change requests only until everything is done."
+        }
+        _ => "",
+    }
+}
+
+/// Returns what the time of a part of a service is of.
+fn per(part: ServicePart) -> &'static str {
+    if part == ServicePart::Own { "span" } else { "call" }
+}
+
 /// Returns the time of a subject in a what-if: `50 % less, +2 ms per call`.
-fn subject_time_words(part: ServicePart, time: &SubjectTime) -> String {
+fn subject_time_words(each: &str, time: &SubjectTime) -> String {
     let &SubjectTime::By { share_ppm, add_us } = time else { return "as usual".to_owned() };
     let by = match share_ppm {
         0 => None,
@@ -131,22 +199,33 @@ fn subject_time_words(part: ServicePart, time: &SubjectTime) -> String {
             Some(if ppm < 0 { format!("{by} less") } else { format!("{by} more") })
         }
     };
-    let each = if part == ServicePart::Own { "span" } else { "call" };
     let add = (add_us != 0).then(|| format!("{} per {each}", change(add_us as f64)));
     let words = [by, add].into_iter().flatten().collect::<Vec<_>>().join(", ");
     if words.is_empty() { "as it is".to_owned() } else { words }
 }
 
-/// Returns what a what-if offers to change: the selected call, which is an empty value, and the subjects of these services as
-/// [`Subject::parse`] reads them; values and words, the same subject of all services together.
-pub fn subject_options(services: &[String]) -> Vec<(String, String)> {
+/// Returns what a what-if offers to change: the selected call, which is an empty value, the subjects of these services, and
+/// the queues, as [`ChangeTarget::parse`] reads them; values and words, the same subject of all services together.
+pub fn subject_options(services: &[String], edges: &[QueueEdge]) -> Vec<(String, String)> {
+    let queues = edges.iter().map(|edge| {
+        let queue = queue_of(edge);
+        let words = queue_words(&queue);
+        (ChangeTarget::Queue(queue).value(), words)
+    });
     let of_part = |part: ServicePart| {
         services.iter().map(move |service| {
             let subject = Subject { service: service.clone(), part };
             (subject.to_string(), subject_words(&subject))
         })
     };
-    [selected_call()].into_iter().chain(of_part(ServicePart::In)).chain(of_part(ServicePart::Own)).collect()
+    let subjects = of_part(ServicePart::In).chain(of_part(ServicePart::Own));
+    [selected_call()].into_iter().chain(subjects).chain(queues).collect()
+}
+
+/// Returns the queue of an edge.
+pub fn queue_of(edge: &QueueEdge) -> QueueName {
+    let QueueEdge { destination, sender, receiver, .. } = edge.clone();
+    QueueName { destination, sender, receiver }
 }
 
 /// Returns what is said of a change of a latency while it is made.
@@ -199,6 +278,8 @@ pub enum ChangeAt {
     Timeout(usize),
     /// A change of a subject.
     Subject(usize),
+    /// A change of a queue.
+    Queue(usize),
 }
 
 impl ChangeAt {
@@ -209,6 +290,7 @@ impl ChangeAt {
             ChangeAt::Parallel(at) => drop(changes.parallel.remove(at)),
             ChangeAt::Timeout(at) => drop(changes.timeouts.remove(at)),
             ChangeAt::Subject(at) => drop(changes.subjects.remove(at)),
+            ChangeAt::Queue(at) => drop(changes.queues.remove(at)),
         }
     }
 }
@@ -231,10 +313,14 @@ pub fn chips(changes: &Changes) -> Vec<(ChangeAt, String)> {
         (ChangeAt::Timeout(at), format!("{calls}: given up after {after}{}", retry.unwrap_or_default()))
     });
     let subjects = changes.subjects.iter().enumerate().map(|(at, SubjectChange { subject, time })| {
-        let words = subject_time_words(subject.part, time);
+        let words = subject_time_words(per(subject.part), time);
         (ChangeAt::Subject(at), format!("{}: {words}", subject_words(subject)))
     });
-    subjects.chain(latencies).chain(parallel).chain(timeouts).collect()
+    let queues = changes.queues.iter().enumerate().map(|(at, QueueTimeChange { queue, time })| {
+        let words = subject_time_words("message", time);
+        (ChangeAt::Queue(at), format!("{}: {words}", queue_words(queue)))
+    });
+    queues.chain(subjects).chain(latencies).chain(parallel).chain(timeouts).collect()
 }
 
 /// Makes one timeout of a target.
@@ -308,9 +394,13 @@ pub fn numbers(report: &WhatIfReport) -> Numbers {
     Numbers { heads: ["before", "after", "change"].map(str::to_owned).to_vec(), rows: rows.to_vec() }
 }
 
-/// Returns how many requests change.
-pub fn changed_words(report: &WhatIfReport) -> String {
-    format!("{} of {} requests change.", count(report.changed), count(report.requests))
+/// Returns how many requests change, and that they end when everything is done.
+pub fn changed_words(report: &WhatIfReport, until: Until) -> String {
+    let until = match until {
+        Until::Answer => "",
+        Until::Done => ", each until everything is done",
+    };
+    format!("{} of {} requests change{until}.", count(report.changed), count(report.requests))
 }
 
 /// Returns the endpoints whose share of the latency changes most, so many of them, with the share before and after.

@@ -4,8 +4,8 @@
 use crate::address::focus::{focus_name, parse_focus};
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{
-    CallTarget, CallTimeout, ChangeOf, Changes, LatencyChange, NodeName, Parallel, Quantile, SubjectChange,
-    SubjectTime,
+    CallTarget, CallTimeout, ChangeOf, Changes, LatencyChange, NodeName, Parallel, Quantile, QueueName,
+    QueueTimeChange, SubjectChange, SubjectTime,
 };
 use pathlight_engine::verdict::{ServicePart, Subject};
 use pathlight_trace::Endpoint;
@@ -110,6 +110,36 @@ enum ChangeText {
     Subject(String, i64, i64),
     /// Subject, [`USUAL`].
     Usual(String, String),
+    /// Queue, share in millionths, microseconds.
+    Queue(QueueText, i64, i64),
+    /// Queue, [`USUAL`].
+    UsualQueue(QueueText, String),
+}
+
+/// A queue as it is written: its name, then service and operation of whoever sends and of whoever receives.
+#[derive(Serialize, Deserialize)]
+struct QueueText(String, String, String, String, String);
+
+impl QueueText {
+    fn of(QueueName { destination, sender, receiver }: QueueName) -> QueueText {
+        QueueText(destination, sender.service, sender.operation, receiver.service, receiver.operation)
+    }
+
+    fn queue(self) -> QueueName {
+        let QueueText(destination, from_service, sends, to_service, receives) = self;
+        let (sender, receiver) = (Endpoint::new(from_service, sends), Endpoint::new(to_service, receives));
+        QueueName { destination, sender, receiver }
+    }
+}
+
+/// Returns a queue as text.
+pub(super) fn queue_text(queue: &QueueName) -> String {
+    serde_json::to_string(&QueueText::of(queue.clone())).unwrap_or_default()
+}
+
+/// Reads a queue.
+pub(super) fn parse_queue(text: &str) -> Option<QueueName> {
+    serde_json::from_str(text).ok().map(QueueText::queue)
 }
 
 /// The target of calls as it is written: an endpoint, or `in:` and a service.
@@ -275,7 +305,14 @@ fn changes_text(changes: &Changes) -> String {
             ChangeText::Usual(subject.to_string(), USUAL.to_owned())
         }
     });
-    let list: Vec<ChangeText> = latencies.chain(parallel).chain(timeouts).chain(subjects).collect();
+    let queues = changes.queues.iter().cloned().map(|QueueTimeChange { queue, time }| match time {
+        SubjectTime::By { share_ppm, add_us } => ChangeText::Queue(QueueText::of(queue), share_ppm, add_us),
+        SubjectTime::Usual | SubjectTime::Levels(_) => {
+            ChangeText::UsualQueue(QueueText::of(queue), USUAL.to_owned())
+        }
+    });
+    let list = latencies.chain(parallel).chain(timeouts).chain(subjects).chain(queues);
+    let list: Vec<ChangeText> = list.collect();
     serde_json::to_string(&list).unwrap_or_default()
 }
 
@@ -316,6 +353,14 @@ fn parse_changes(text: &str) -> Changes {
                     .subjects
                     .extend(subject.map(|subject| SubjectChange { subject, time: SubjectTime::Usual }));
             }
+            ChangeText::Queue(queue, share_ppm, add_us) => {
+                let time = SubjectTime::By { share_ppm, add_us };
+                changes.queues.push(QueueTimeChange { queue: queue.queue(), time });
+            }
+            ChangeText::UsualQueue(queue, word) if word == USUAL => {
+                changes.queues.push(QueueTimeChange { queue: queue.queue(), time: SubjectTime::Usual });
+            }
+            ChangeText::UsualQueue(..) => {}
             ChangeText::Parallel(service, operation, sa, oa, a, sb, ob, b) => {
                 changes.parallel.push(Parallel {
                     service,
@@ -382,6 +427,19 @@ mod tests {
                         time,
                     })
                     .to_vec(),
+                queues: [
+                    ("orders", SubjectTime::By { share_ppm: -500_000, add_us: 0 }),
+                    ("", SubjectTime::Usual),
+                ]
+                .map(|(destination, time)| QueueTimeChange {
+                    queue: QueueName {
+                        destination: destination.to_owned(),
+                        sender: Endpoint::new("a", "send"),
+                        receiver: Endpoint::new("b", "handle \"x\""),
+                    },
+                    time,
+                })
+                .to_vec(),
             },
             target: Some((Quantile::P95, 300_000)),
             timeout: Some((CallTarget::Endpoint(Endpoint::new("a", "GET /")), Some(200_000))),
@@ -429,7 +487,7 @@ mod tests {
         assert_eq!(address, Address::default());
         let no_subjects = [
             r#"whatif=[["in:a","odd"],["a",1,2],["at:a","usual"],["own:a",[1]],["in:a",[]]]"#,
-            r#"timeout=["own:a",1]"#,
+            r#"timeout=["own:a",1]&whatif=[[["q","a","b","c","d"],"odd"],[["q"],1,2]]"#,
         ];
         assert_eq!(no_subjects.map(Address::parse), [Address::default(), Address::default()]);
     }

@@ -1,9 +1,11 @@
 //! What-ifs as people and programs write them, `in:cart=-50%` or `p99=300ms`, and the places of the loaded traces that they
 //! name.
 
+use super::changes::{queue_of, set_queue};
 use pathlight_engine::flow::{
     CallTarget, ChangeOf, Changes, LatencyChange, NodeName, Parallel, Quantile, SubjectChange, SubjectTime,
 };
+use pathlight_engine::queues::{QueueEdge, QueuesReport};
 use pathlight_engine::run::Session;
 use pathlight_engine::summaries::Choice;
 use pathlight_engine::verdict::{ServicePart, Subject};
@@ -20,7 +22,7 @@ pub fn change(text: &str) -> Result<WhatIfChange, &'static str> {
     let parsed = text
         .rsplit_once('=')
         .and_then(|(name, time)| SubjectTime::parse(time).map(|time| (name.to_owned(), time)));
-    parsed.ok_or("write SERVICE:OPERATION=-50% or in:SERVICE=-50%, or =+500us, =-2ms, =+1s, =gone, =usual")
+    parsed.ok_or("write SERVICE:OPERATION=-50%, in:SERVICE=-50% or queue:NAME=-50%, or =+500us, =-2ms, =+1s, =gone, =usual")
 }
 
 /// Reads `p99=300ms`: which percentile, and what it is to be in microseconds.
@@ -128,6 +130,56 @@ pub fn add_times(
         }
     }
     Ok(())
+}
+
+/// Begins the name of a queue, as it is written.
+const QUEUE: &str = "queue:";
+
+/// Parts what is wanted of queues, written `queue:NAME`, from what is wanted of endpoints and subjects.
+pub fn of_queues(sessions: &[Session], wanted: &[WhatIfChange]) -> (Vec<WhatIfChange>, Vec<WhatIfChange>) {
+    // A service may be called like that: an endpoint of that name goes first.
+    let is_queue = |(name, _): &&WhatIfChange| name.starts_with(QUEUE) && endpoint(sessions, name).is_err();
+    let (queues, others): (Vec<_>, Vec<_>) = wanted.iter().partition(is_queue);
+    (queues.into_iter().cloned().collect(), others.into_iter().cloned().collect())
+}
+
+/// Adds changes of queues: of all edges that have a name, or whose receiver has it.
+///
+/// # Errors
+/// There is no such queue.
+pub fn add_queues(
+    changes: &mut Changes,
+    report: &QueuesReport,
+    wanted: &[WhatIfChange],
+) -> Result<(), String> {
+    for (text, time) in wanted {
+        let name = text.strip_prefix(QUEUE).unwrap_or(text);
+        let is_named = |edge: &&QueueEdge| {
+            let Endpoint { service, operation } = &edge.receiver;
+            edge.destination == name || format!("{service}:{operation}") == name
+        };
+        let edges: Vec<&QueueEdge> = report.edges.iter().filter(is_named).collect();
+        if edges.is_empty() {
+            let mut known: Vec<String> = report.edges.iter().map(written_queue).collect();
+            known.sort();
+            known.dedup();
+            let known = match known.as_slice() {
+                [] => "there are no messages".to_owned(),
+                known => format!("there are {}", known.join(", ")),
+            };
+            return Err(format!("no queue {name:?} in these traces: {known}"));
+        }
+        edges.into_iter().for_each(|edge| set_queue(changes, &queue_of(edge), time.clone()));
+    }
+    Ok(())
+}
+
+/// Returns a queue as it is written.
+fn written_queue(edge: &QueueEdge) -> String {
+    match edge.destination.as_str() {
+        "" => format!("{QUEUE}{}:{}", edge.receiver.service, edge.receiver.operation),
+        destination => format!("{QUEUE}{destination}"),
+    }
 }
 
 /// Adds two calls of a parent that are to run side by side, by its name and theirs.

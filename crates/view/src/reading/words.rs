@@ -75,7 +75,7 @@ pub fn scope_of(facts: &RangeFacts) -> String {
 /// Returns what follows the [scope](scope_of) in a view that knows nothing of what comes after the answer, while requests are
 /// to end when everything is done.
 pub fn not_followed(address: &Address) -> &'static str {
-    if address.until == Until::Done && !address.view.follows_messages() {
+    if address.until == Until::Done && !address.follows_messages() {
         "; in this view until their answer"
     } else {
         ""

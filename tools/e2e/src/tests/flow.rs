@@ -25,7 +25,7 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Checks that the numbers of page and binary differ by rounding only.
-fn near(what: &str, shown: f64, said: Option<f64>) -> Outcome {
+pub fn near(what: &str, shown: f64, said: Option<f64>) -> Outcome {
     let said = said.ok_or_else(|| Failure(format!("the binary does not say {what}")))?;
     ensure((shown - said).abs() <= 1e-9 * said.abs().max(1.0), || {
         format!("{what}: {shown} on the page, {said} by the binary")
@@ -93,7 +93,7 @@ pub async fn a_call_leads_to_its_own_flow_and_back(page: &Page) -> Outcome {
 }
 
 /// Moves the slider and waits for the answer.
-async fn slide(page: &Page, percent: i32) -> Outcome {
+pub async fn slide(page: &Page, percent: i32) -> Outcome {
     page.run(&format!(
         "const e = document.querySelector('[data-test=\"whatif-slider\"]'); \
          for (const v of [{percent} / 2, {percent}]) {{ e.value = v; e.dispatchEvent(new Event('input')) }}"
@@ -376,51 +376,4 @@ pub async fn it_opens_on_the_widest_parent_and_keeps_its_model_behind_a_button(p
     page.picture("flow-model").await?;
     page.click("[data-test='open-prediction']").await?;
     page.visible("[data-test='panel-prediction']").await
-}
-
-pub async fn a_queue_leads_to_its_longest_message_on_one_axis(page: &Page) -> Outcome {
-    let file = generated("messages.json", "--spans 20 --traces 60 --defects messages")?;
-    let report = native(&["queues", "--json"], &[&file])?;
-    page.open("view=endpoints").await?;
-    page.drop_files(std::slice::from_ref(&file)).await?;
-    page.ready().await?;
-    page.click("[data-test='queues-link']").await?;
-    page.visible("[data-test='queues-panel'] [data-test='queue-edge']").await?;
-    page.ready().await?;
-    let edges = report["edges"].as_array().cloned().unwrap_or_default();
-    let said: Vec<&str> = edges.iter().filter_map(|edge| edge["destination"].as_str()).collect();
-    let shown = page.attributes("[data-test='queue-edge']", "data-name").await?;
-    ensure(said.len() >= 3, || format!("only {said:?} have messages"))?;
-    same("queues, by their time", shown.iter().map(String::as_str).collect::<Vec<_>>(), said)?;
-    let drawn = page.number("[data-test='queues']", "data-edges").await?;
-    same("edges of the chart", drawn as usize, edges.len())?;
-    page.picture("queues").await?;
-
-    page.click("[data-test='queue-edge'][data-name='orders']").await?;
-    let script = "return document.querySelector('[data-test=\"queue-longest-words\"]').textContent";
-    page.until("the longest message of orders", script, |words| {
-        words.as_str().is_some_and(|words| words.contains("orders handle"))
-    })
-    .await?;
-    page.click("[data-test='queue-longest']").await?;
-    page.visible("[data-test='linked-words']").await?;
-    page.ready().await?;
-    let words = page.text("[data-test='linked-words']").await?;
-    ensure(words.contains("traces on one axis"), || format!("the axis is said to have {words:?}"))?;
-    // The span that sent has the focus, and leads to the one that received.
-    let script = "return [...document.querySelectorAll('[data-test=\"sent-to\"] [data-test=\"message\"]')] \
-                  .findIndex((row) => row.textContent.includes('orders handle'))";
-    page.until("the receiver", script, |at| at.as_i64().is_some_and(|at| at >= 0)).await?;
-    page.picture("linked-traces").await?;
-    page.click("[data-test='sent-to'] [data-test='message']").await?;
-    page.visible("[data-test='sent-by']").await?;
-    let heading = page.text("[data-test='detail'] h2").await?;
-    ensure(heading.contains("orders handle"), || format!("the message leads to {heading:?}"))?;
-    // Alone again, its spans are fewer.
-    let spans = page.number("[data-test='timeline']", "data-spans").await?;
-    page.click("[data-test='linked-traces']").await?;
-    page.hidden("[data-test='linked-words']").await?;
-    page.ready().await?;
-    let alone = page.number("[data-test='timeline']", "data-spans").await?;
-    ensure(alone > 0.0 && alone < spans, || format!("{alone} spans alone, {spans} with linked traces"))
 }

@@ -21,6 +21,7 @@ mod jaeger;
 mod jaeger_ui;
 mod loading;
 mod looks;
+mod messages;
 mod offline;
 mod pictures;
 mod privacy;
@@ -204,7 +205,10 @@ pub const ALL: &[Test] = tests![
     flow::a_target_says_what_has_to_be_faster_and_becomes_a_what_if,
     flow::a_timeout_of_the_selected_call_cuts_what_the_binary_says,
     flow::a_hundred_calls_are_shown,
-    flow::a_queue_leads_to_its_longest_message_on_one_axis,
+    messages::a_queue_leads_to_its_longest_message_on_one_axis,
+    messages::until_done_is_chosen_and_every_view_follows,
+    messages::a_queue_half_as_long_changes_requests_until_done,
+    messages::linked_traces_are_fetched_with_a_click,
     flow::drag_and_slack_stand_in_the_timeline,
     walk::buttons_of_generated_sets_lead_to_what_they_say,
     walk::buttons_of_labelled_sets_lead_to_what_they_say,

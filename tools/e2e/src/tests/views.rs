@@ -23,7 +23,7 @@ pub(super) async fn shop_at(page: &Page, fragment: &str) -> Outcome<PathBuf> {
 }
 
 /// Compares the frames the table shows (only those in sight are in the page) with the nodes of the binary's report.
-async fn frames_agree(page: &Page, report: &Value) -> Outcome {
+pub async fn frames_agree(page: &Page, report: &Value) -> Outcome {
     let nodes = report["nodes"].as_array().map(Vec::as_slice).unwrap_or_default();
     let shown = page.number("[data-test='flame']", "data-nodes").await?;
     same("nodes of the picture", shown as usize, nodes.len())?;

@@ -21,7 +21,7 @@ const OWN: u32 = NO_ROW;
 
 /// A span that something waits for, with all below it that is waited for: the request, or the work of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Unit {
+pub(crate) struct Unit {
     /// Place of its tree.
     tree: u32,
     /// Its top span there.
@@ -44,7 +44,8 @@ struct Found {
 }
 
 /// Follows the requests of one set; keeps its memory from request to request.
-pub(super) struct Follower {
+#[derive(Default)]
+pub(crate) struct Follower {
     settings: PathSettings,
     /// By row of the sender: the row of the receiver, of links. Sorted.
     receivers: Vec<(u32, u32)>,
@@ -88,6 +89,11 @@ impl Follower {
             spans: 0,
             is_cut: false,
         }
+    }
+
+    /// Returns senders and receivers of messages by links, as rows, in order.
+    pub fn receivers(&self) -> &[(u32, u32)] {
+        &self.receivers
     }
 
     /// Returns the units of the request that was followed last, each after what sent it; the request comes first.

@@ -7,6 +7,7 @@ mod queue_names;
 #[cfg(all(test, not(target_arch = "wasm32")))]
 mod tests;
 
-pub(crate) use path::DonePath;
+pub(crate) use follow::{Follower, Unit};
+pub(crate) use path::{DonePath, QueuedMessage, around};
 pub(super) use queue_names::QueueNames;
-pub(crate) use queue_names::queue_endpoint;
+pub(crate) use queue_names::{queue_endpoint, queue_service};

@@ -1,7 +1,7 @@
 //! The critical path of a request until everything is done: from what ends last back to what sent it, and so on to the
 //! request.
 
-use super::follow::Follower;
+use super::follow::{Follower, Unit};
 use crate::flame::PathFinder;
 use pathlight_trace::{PathSettings, Role, TraceSet, Tree};
 
@@ -26,6 +26,8 @@ pub(crate) struct PathUnit<'a> {
     pub tree: &'a Tree,
     /// The span that waits for all others.
     pub top: u32,
+    /// The span that has sent what it does, with its tree; `None` for the request itself.
+    pub sent_by: Option<(&'a Tree, u32)>,
     /// What has found the part of the path in it, if there is one.
     pub finder: Option<&'a PathFinder>,
 }
@@ -150,7 +152,10 @@ impl DonePath {
             // A unit comes after what sent it, so they ascend.
             let stretch = self.stretches.binary_search_by_key(&number, |stretch| stretch.unit);
             let finder = stretch.ok().map(|place| &self.finders[place]);
-            PathUnit { tree: self.follower.tree(own, unit), top: unit.top, finder }
+            let tree = |of: &Unit| self.follower.tree(own, of);
+            let units = self.follower.units();
+            let sent_by = unit.sender.map(|(from, sender)| (tree(&units[from as usize]), sender));
+            PathUnit { tree: tree(unit), top: unit.top, sent_by, finder }
         })
     }
 
@@ -167,7 +172,7 @@ impl DonePath {
 
 /// Returns the span around one that sends, or itself: the nearest that is waited for and had begun at a time; if none had, the
 /// top.
-fn around(tree: &Tree, top: u32, mut span: u32, at_us: u64) -> u32 {
+pub(crate) fn around(tree: &Tree, top: u32, mut span: u32, at_us: u64) -> u32 {
     let is_part = |span: u32| {
         !matches!(tree.role[span as usize], Role::Dropped | Role::Overlay)
             && tree.start_us[span as usize] <= at_us

@@ -60,8 +60,13 @@ fn queue_of<'a>(set: &'a TraceSet, message: &QueuedMessage) -> &'a str {
     }
 }
 
+/// Returns the service that stands for a queue.
+pub(crate) fn queue_service(destination: &str) -> String {
+    if destination.is_empty() { "queue".to_owned() } else { format!("queue {destination}") }
+}
+
 fn name(set: &TraceSet, from: EndpointId, to: EndpointId, destination: &str) -> Endpoint {
-    let service = if destination.is_empty() { "queue".to_owned() } else { format!("queue {destination}") };
+    let service = queue_service(destination);
     // Where places are services these have no operations, and the queue is one place.
     let operation = match [from, to].map(|end| set.endpoint_name(end)) {
         [(_, ""), (_, "")] => String::new(),

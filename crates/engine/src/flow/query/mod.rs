@@ -16,6 +16,7 @@ pub use parents::FlowParents;
 pub use savings::Savings;
 pub use target::Target;
 pub use timeout::Timeout;
+pub(crate) use what_if::DoneWhatIfPass;
 pub use what_if::WhatIf;
 
 use crate::EngineError;

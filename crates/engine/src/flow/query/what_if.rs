@@ -1,13 +1,17 @@
 //! Requests before and after a change.
 
-use super::model;
+use super::{NEEDS_SPANS, model};
 use crate::EngineError;
-use crate::flow::levels::learn_levels;
+use crate::flow::done::DoneWhatIf;
+use crate::flow::levels::{learn_levels, learn_waits};
 use crate::flow::paper::FlowSettings;
 use crate::flow::passes::FlowPass;
-use crate::flow::{self, CallsOf, Changes, FlowModel, PartTimes, SubjectTime, WhatIfReport};
-use crate::requests::Selection;
+use crate::flow::{self, CallsOf, Changes, FlowModel, PartTimes, QueueTimeChange, SubjectTime, WhatIfReport};
+use crate::queues::query::sent;
+use crate::requests::{Selection, Until};
 use crate::run::query::Query;
+use crate::run::range_requests::RangeRequests;
+use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
 use crate::verdict::hit::usual_requests;
 use futures_util::future::try_join;
@@ -34,6 +38,9 @@ impl Query for WhatIf {
         let WhatIf { selection, baseline, settings, mut changes } = self;
         learn_usual(&workers, &selection, &usual_requests(&selection, baseline.as_ref()), &mut changes)
             .await?;
+        if selection.until == Until::Done {
+            return until_done(&workers, &selection, settings, changes).await;
+        }
         let model = model(&workers, &selection, settings).await?;
         Ok(what_if(&workers, &selection, model, changes, CallsOf::Nobody).await?.finish())
     }
@@ -49,6 +56,16 @@ pub(super) async fn learn_usual(
     reference: &Selection,
     changes: &mut Changes,
 ) -> Result<(), EngineError> {
+    let is_usual = |change: &&mut QueueTimeChange| change.time == SubjectTime::Usual;
+    let mut queues: Vec<&mut QueueTimeChange> = changes.queues.iter_mut().filter(is_usual).collect();
+    if selection.until == Until::Done && !queues.is_empty() {
+        let sent = async |of: &Selection| Ok::<_, EngineError>(workers.over_requests(of, sent).await?.0);
+        let (selected, reference) = try_join(sent(selection), sent(reference)).await?;
+        for QueueTimeChange { queue, time } in &mut queues {
+            let (selected, reference) = (selected.waits_us(queue), reference.waits_us(queue));
+            *time = SubjectTime::Levels(learn_waits(&queue.receiver, &selected, &reference));
+        }
+    }
     for change in changes.subjects.iter_mut().filter(|change| change.time == SubjectTime::Usual) {
         let times = async |of: &Selection| {
             let pass = FlowPass::PartTimes { subject: change.subject.clone() };
@@ -58,6 +75,45 @@ pub(super) async fn learn_usual(
         change.time = SubjectTime::Levels(learn_levels(selected, reference));
     }
     Ok(())
+}
+
+/// Reports requests until everything is done. Flows are learned only if they matter.
+async fn until_done(
+    workers: &Workers,
+    selection: &Selection,
+    settings: FlowSettings,
+    changes: Changes,
+) -> Result<WhatIfReport, EngineError> {
+    if workers.summary_of(selection).await?.is_some() {
+        return Err(EngineError::Summary(NEEDS_SPANS.to_owned()));
+    }
+    let model = match changes.has_more_than_queues() {
+        true => Some(model(workers, selection, settings).await?),
+        false => None,
+    };
+    let pass = DoneWhatIfPass { model, changes };
+    let found = async |requests: &RangeRequests<'_>| requests.partials(pass).await;
+    let (parts, _) = workers.over_requests(selection, found).await?;
+    Ok(flow::WhatIfLatencies::merge(parts).finish())
+}
+
+/// Latencies until everything is done, before and after a change.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct DoneWhatIfPass {
+    /// `None` if only times in queues change.
+    model: Option<FlowModel>,
+    changes: Changes,
+}
+
+impl RequestPass for DoneWhatIfPass {
+    type Part = flow::WhatIfLatencies;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        let follower = over.follower().unwrap_or_default();
+        let model = (self.model, over.settings.overlap);
+        let observer = DoneWhatIf::new(over.set, follower, model, &self.changes);
+        over.walk(observer)
+    }
 }
 
 /// Returns the requests before and after a change, and these of their calls.
