@@ -21,7 +21,7 @@ fn done(group: u8) -> Selection {
 fn a_queue_in_which_messages_wait_longer_leads_with_its_time_on_the_path() {
     for seed in 1..=5 {
         let wait = QueueWait { queue: "events".to_owned(), share_ppm: 4_000_000 };
-        let slow = GenerateOptions { queues: vec![wait], ..options(seed + 100) };
+        let slow = GenerateOptions { queues: vec![wait], ..options(seed) };
         let sets = vec![generated_as(&options(seed), 0), generated_as(&slow, 1)];
         let mut pool = NativePool::of(sets).unwrap();
         let report = pool.run(ServiceChanges { a: done(0), b: done(1) }).unwrap();
@@ -31,8 +31,14 @@ fn a_queue_in_which_messages_wait_longer_leads_with_its_time_on_the_path() {
         assert_eq!(queue.receiver.operation, "events handle", "seed {seed}");
         assert!(queue.is_in_latency && queue.is_sure());
         let [a, b] = report.mean_us;
-        // It explains most of the change, which its messages that nobody is done after do not.
-        assert!(queue.excess.excess_us > 0.5 * (b - a) && queue.excess.excess_us < 1.2 * (b - a), "seed {seed}");
+        // The rest of both sets is alike: the queue explains the change, and where it decides later than others did these take
+        // less of the way than before.
+        assert!(
+            queue.excess.excess_us >= 0.95 * (b - a) && b > a,
+            "seed {seed}: {} of {}",
+            queue.excess.excess_us,
+            b - a
+        );
         let findings = pool.run(Findings { selection: done(1), baseline: Some(done(0)) }).unwrap();
         assert_eq!(findings.findings[0].kind(), FindingKind::Changed, "seed {seed}");
         assert_eq!(findings.findings[0].stake_us, queue.excess.excess_us);

@@ -228,7 +228,7 @@ fn queues_that_are_shorter_are_predicted_as_they_are_made() {
         }
     }
     println!("worst of {quantiles_seen}: {:.3} %; {moved} moved by at least 5 %", 100.0 * worst);
-    assert!(worst < 0.01 && moved > 100, "{worst} {moved}");
+    assert!(worst < 1e-4 && moved > 500, "{worst} {moved}");
 }
 
 #[test]
@@ -256,5 +256,5 @@ fn a_queue_as_usual_is_that_of_the_healthy_traces() {
         moved += off(was).into_iter().filter(|off| off.abs() >= 5.0).count();
     }
     println!("worst {worst:.2} %; {moved} of 20 moved by at least 5 %");
-    assert!(worst < 20.0 && moved >= 10, "{worst} {moved}");
+    assert!(worst < 8.0 && moved >= 12, "{worst} {moved}");
 }
