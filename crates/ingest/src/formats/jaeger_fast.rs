@@ -11,7 +11,7 @@ use crate::json::view::{View, hex, plain, same, trace_hex};
 use crate::sink::Sink;
 use memchr::memmem::Finder;
 use pathlight_trace::{
-    Flags, ProcessId, RawSpan, SpanFacts, SpanId, Symbol, TagSetId, TagTable, TraceId, TraceSet,
+    Flags, ProcessId, RawLink, RawSpan, SpanFacts, SpanId, Symbol, TagSetId, TagTable, TraceId, TraceSet,
     is_in_calendar,
 };
 
@@ -34,6 +34,8 @@ pub(crate) struct FastReader {
     trace_text: Vec<u8>,
     trace: TraceId,
     decoded: String,
+    /// What the span being read names in other traces.
+    links: Vec<(TraceId, SpanId)>,
     exception: Finder<'static>,
     error: Finder<'static>,
 }
@@ -53,6 +55,7 @@ impl Default for FastReader {
             trace_text: Vec::new(),
             trace: TraceId::NONE,
             decoded: String::new(),
+            links: Vec::new(),
             exception: Finder::new(jaeger::ERROR_WORDS[0]),
             error: Finder::new(jaeger::ERROR_WORDS[1]),
         }
@@ -139,6 +142,7 @@ impl FastReader {
         self.found.clear();
         self.unstored.clear();
         self.decoded.clear();
+        self.links.clear();
         let mut seen = 0u32;
         let mut at = view.space(1)?;
         let end = loop {
@@ -301,7 +305,7 @@ impl FastReader {
         loop {
             (view.text[at] == b'{').then_some(())?;
             at = view.space(at + 1)?;
-            let (mut follows, mut span) = (false, SpanId::NONE);
+            let (mut follows, mut span, mut other) = (false, SpanId::NONE, None);
             let mut seen = [false; 3];
             let mut see = |i: usize| (!std::mem::replace(&mut seen[i], true)).then_some(());
             at = loop {
@@ -321,9 +325,7 @@ impl FastReader {
                         see(1)?;
                         let (text, at) = view.string(value)?;
                         if !same(&self.trace_text, text) {
-                            let other = trace_hex(text)?;
-                            // Another trace: it is a link.
-                            (other.is_none() || other == own).then_some(())?;
+                            other = Some(trace_hex(text)?).filter(|other| !other.is_none() && *other != own);
                         }
                         at
                     }
@@ -341,7 +343,11 @@ impl FastReader {
                     Err(after) => break after,
                 }
             };
-            choice.reference(span, follows);
+            match other {
+                Some(_) if span.is_none() => {}
+                Some(other) => self.links.push((other, span)),
+                None => choice.reference(span, follows),
+            }
             match view.next(at, b']')? {
                 Ok(next) => at = next,
                 Err(after) => return Some(after),
@@ -586,6 +592,13 @@ impl FastReader {
                 }
             }
         };
+        let links = self.links.iter().map(|&(to_trace, to_span)| RawLink {
+            trace: parsed.trace,
+            span: parsed.id,
+            to_trace,
+            to_span,
+        });
+        sink.building.links.extend(links);
         sink.building.push(
             parsed.trace,
             RawSpan {

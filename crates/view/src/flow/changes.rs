@@ -164,12 +164,12 @@ pub fn set_queue(changes: &mut Changes, queue: &QueueName, time: SubjectTime) {
     }
 }
 
-/// Returns what a queue is called where it is changed: `messages in orders, send to handle`.
+/// Returns what a queue is called where it is changed: `Messages in orders, send to handle`.
 pub fn queue_words(queue: &QueueName) -> String {
     let [sender, receiver] = [&queue.sender, &queue.receiver].map(|end| printable(&end.operation));
     match queue.destination.as_str() {
-        "" => format!("messages from {sender} to {receiver}"),
-        destination => format!("messages in {}, {sender} to {receiver}", printable(destination)),
+        "" => format!("Messages from {sender} to {receiver}"),
+        destination => format!("Messages in {}, {sender} to {receiver}", printable(destination)),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::flow::changes::{ChangeAt, ChangeTarget, Wanted};
 use crate::flow::chart::{DagHit, DagItem, DagLayout, DagSizes};
 use crate::flow::prediction::PredictionPlot;
 use crate::flow::savings::SavingLine;
-use crate::flow::{self, CallLine};
+use crate::flow::{self, CallLine, written};
 use crate::say::tip::TipLine;
 use crate::search::finder::Finder;
 use crate::table::{CellText, Rows as _};
@@ -19,7 +19,8 @@ use pathlight_engine::flow::{
     WhatIfReport,
 };
 use pathlight_engine::ids::NodeId;
-use pathlight_engine::requests::RootEndpoint;
+use pathlight_engine::queues::{QueueEdge, QueuesReport};
+use pathlight_engine::requests::{RootEndpoint, Until};
 use pathlight_engine::verdict::{ServicePart, Subject};
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
@@ -307,7 +308,7 @@ fn subjects_change_by_an_amount_or_to_what_is_usual() {
         changes.subjects.iter().map(|change| &change.subject).collect::<Vec<_>>(),
         [&subject(ServicePart::In)]
     );
-    let offered = flow::changes::subject_options(&["a".to_owned(), "b".to_owned()]);
+    let offered = flow::changes::subject_options(&["a".to_owned(), "b".to_owned()], &[]);
     let words: Vec<&str> = offered.iter().map(|(_, words)| words.as_str()).collect();
     let parts = ["Waiting for a", "Waiting for b", "Own work of a", "Own work of b"];
     assert_eq!((words[0], &words[1..]), ("The selected call", &parts[..]));
@@ -337,7 +338,7 @@ fn a_what_if_says_before_and_after() {
         after_curve_us: vec![2.5, 8.0],
         endpoints: vec![share("a", 3), share("b", 5)],
     };
-    assert_eq!(flow::changes::changed_words(&report), "3 of 1\u{202f}200 requests change.");
+    assert_eq!(flow::changes::changed_words(&report, Until::Answer), "3 of 1\u{202f}200 requests change.");
     let shares = flow::changes::shares(&report, flow::changes::LISTED);
     assert_eq!(shares, [(Endpoint::new("s", "a"), "50.0\u{202f}% \u{2192} 25.0\u{202f}%".to_owned())]);
     let numbers = flow::changes::numbers(&report);
@@ -449,4 +450,53 @@ fn savings_are_ranked_at_one_level_and_written_at_all() {
     assert!(csv.starts_with("service,operation,spans,requests,affected,saved_10_mean_us,saved_10_p50_us,"));
     table.set_rows(SavingLine::of(&report, 2));
     assert_eq!(table.cell(1, 0), CellText::Bar(0.0, "\u{2212}1.0\u{202f}%".to_owned()));
+}
+
+#[test]
+fn a_queue_is_offered_changed_and_said() {
+    let edge = QueueEdge {
+        sender: Endpoint::new("shop", "publish"),
+        receiver: Endpoint::new("mail", "handle"),
+        destination: "orders".to_owned(),
+        ..QueueEdge::default()
+    };
+    let (value, words) = flow::changes::subject_options(&[], &[edge.clone()]).pop().unwrap();
+    assert_eq!(words, "Messages in orders, publish to handle");
+    let target = ChangeTarget::parse(&value).unwrap();
+    assert_eq!(target, ChangeTarget::Queue(flow::changes::queue_of(&edge)));
+    let mut changes = Changes::default();
+    let half = Wanted::By((ChangeOf::OwnWork, -50, 0));
+    target.set(&mut changes, half);
+    assert_eq!(target.wanted(&changes), half);
+    let chips = flow::changes::chips(&changes);
+    assert_eq!(chips[0].1, "Messages in orders, publish to handle: 50\u{202f}% less");
+    assert!(flow::changes::no_answer_waits(&changes, Until::Answer).contains("No answer waits"));
+    assert_eq!(flow::changes::no_answer_waits(&changes, Until::Done), "");
+    target.set(&mut changes, Wanted::Usual);
+    assert_eq!((changes.queues.len(), target.words(Wanted::Usual)), (1, "as usual".to_owned()));
+    chips[0].0.remove(&mut changes);
+    assert_eq!(changes, Changes::default());
+}
+
+#[test]
+fn a_queue_is_written_by_its_name_or_by_whoever_receives() {
+    let edge = |destination: &str, operation: &str| QueueEdge {
+        sender: Endpoint::new("shop", "publish"),
+        receiver: Endpoint::new("mail", operation),
+        destination: destination.to_owned(),
+        ..QueueEdge::default()
+    };
+    let report = QueuesReport {
+        edges: vec![edge("orders", "handle"), edge("orders", "store"), edge("", "log")],
+        ..QueuesReport::default()
+    };
+    let add = |text: &str| {
+        let mut changes = Changes::default();
+        let wanted = written::change(text).unwrap();
+        written::add_queues(&mut changes, &report, &[wanted])?;
+        Ok::<usize, String>(changes.queues.len())
+    };
+    assert_eq!((add("queue:orders=-50%"), add("queue:mail:log=usual")), (Ok(2), Ok(1)));
+    let known = "no queue \"x\" in these traces: there are queue:mail:log, queue:orders";
+    assert_eq!(add("queue:x=gone"), Err(known.to_owned()));
 }
