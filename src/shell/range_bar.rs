@@ -67,7 +67,7 @@ pub struct RangeBar {
     chips: El,
     form: FilterForm,
     chips_keep: Listeners,
-    shown: Option<(PercentileRange, bool, Vec<Filter>)>,
+    shown: Option<(PercentileRange, [bool; 2], Vec<Filter>)>,
     /// Revision of the report whose marks the buttons say.
     marked: u64,
     _keep: Listeners,
@@ -198,23 +198,25 @@ impl PagePart for RangeBar {
         self.distribution.update(page);
         self.form.update(page);
         self.mark(page);
-        let (range, over_all, filters) = {
+        let (range, [over_all, is_done], filters) = {
             let address = page.address();
-            (address.range, address.over_all, address.filters.clone())
+            let is_done = address.until == Until::Done && address.follows_messages();
+            (address.range, [address.over_all, is_done], address.filters.clone())
         };
-        if self.shown.as_ref() == Some(&(range, over_all, filters.clone())) {
+        if self.shown.as_ref() == Some(&(range, [over_all, is_done], filters.clone())) {
             return;
         }
         for (preset, button) in PercentileRange::PRESETS.iter().zip(&self.buttons) {
             let on = *preset == range || preset.is_all() && range.is_all();
             button.set_flag("aria-checked", on);
         }
-        self.chosen.set_text(&range_title_of(range, over_all));
-        self.menu.element().class_if("on", !range.is_all());
+        let until = if is_done { ", until done" } else { "" };
+        self.chosen.set_text(&format!("{}{until}", range_title_of(range, over_all)));
+        self.menu.element().class_if("on", !range.is_all() || is_done);
         self.chips_keep.clear();
         self.chips.clear();
         filters::chips(page, &self.chips_keep).iter().for_each(|chip| self.chips.add(chip));
-        self.shown = Some((range, over_all, filters));
+        self.shown = Some((range, [over_all, is_done], filters));
     }
 
     fn fit(&mut self, page: Page) {
