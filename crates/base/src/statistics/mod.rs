@@ -7,6 +7,7 @@ mod effect;
 mod math;
 mod percentiles;
 mod random;
+mod sample;
 mod testing;
 mod weight;
 mod weighted;
@@ -19,6 +20,7 @@ pub use effect::{Effect, LogCounts, log_bin, log_bin_middle_us, rank_effect};
 pub use math::{exp, ln};
 pub use percentiles::{LogHistogram, Percentiles, percentile, percentile_in_steps, select_percentile};
 pub use random::{Random, mix};
+pub use sample::Sample;
 pub use testing::{
     ChangePoint, change_point, false_discovery, false_discovery_limit, fisher_p, normal_p, student_p, welch_p,
 };

@@ -114,6 +114,26 @@ impl Weights {
         sums
     }
 
+    /// Returns the sums of requests that stand for themselves.
+    pub fn of_ones(seen: u64) -> Weights {
+        let (n, units) = (u128::from(seen), u128::from(Weight::UNITS));
+        let range = (seen > 0).then_some((Weight::ONE, Weight::ONE));
+        Weights { seen, units: n * units, squares: n * units * units, range }
+    }
+
+    /// Returns the sums without those of some of these requests; the range stays.
+    #[must_use]
+    pub fn without(&self, some: &Weights) -> Weights {
+        let units = self.units.saturating_sub(some.units);
+        let squares = self.squares.saturating_sub(some.squares);
+        Weights { seen: self.seen.saturating_sub(some.seen), units, squares, range: self.range }
+    }
+
+    /// Returns whether each request stands for itself.
+    pub fn are_ones(&self) -> bool {
+        self.range.is_none_or(|(_, greatest)| greatest == Weight::ONE)
+    }
+
     /// Returns whether all weights are the same: then shares, means and percentiles are those of weight 1.
     pub fn are_equal(&self) -> bool {
         self.range.is_none_or(|(least, greatest)| least == greatest)
@@ -131,7 +151,24 @@ impl Weights {
             return self.seen as f64;
         }
         let sum = self.units as f64;
-        sum * sum / self.squares as f64
+        if self.seen == 0 { 0.0 } else { sum * sum / self.squares as f64 }
+    }
+
+    /// Returns which share of the requests some of them are; 0 without any.
+    pub fn share(&self, some: &Weights) -> f64 {
+        if self.are_equal() {
+            return some.seen as f64 / self.seen.max(1) as f64;
+        }
+        some.units as f64 / self.units.max(1) as f64
+    }
+
+    /// Returns how many of the effective number some of these requests are, and that number, both rounded: for tests of counts.
+    pub fn effective_counts(&self, some: &Weights) -> (u64, u64) {
+        if self.are_equal() {
+            return (some.seen, self.seen);
+        }
+        let all = self.effective();
+        ((self.share(some) * all).round() as u64, all.round() as u64)
     }
 }
 
@@ -174,5 +211,11 @@ mod tests {
         parts.merge(&Weights::of(weights[..2].iter().copied()));
         assert_eq!(parts, sums);
         assert_eq!(Weights::default().effective(), 0.0);
+        assert_eq!(Weights::of_ones(3), Weights::of([Weight::ONE; 3]));
+        // Of weights 1, 1, 8 the last is 80 %, and 1.2 of 1.5 effective requests.
+        let last = Weights::of([weights[2]]);
+        assert_eq!((sums.share(&last), sums.effective_counts(&last)), (0.8, (1, 2)));
+        assert_eq!(sums.without(&last).effective(), 2.0);
+        assert_eq!(equal.effective_counts(&Weights::of([Weight::of_power(5); 3])), (3, 7));
     }
 }

@@ -1,6 +1,6 @@
 //! Means, percentiles and histograms of values with weights (`docs/definitions/sampling.md`).
 
-use super::{Interval, LogHistogram, Percentiles, Weight, Weights, percentile, t_975};
+use super::{Interval, LogHistogram, MeanError, Moments, Percentiles, Weight, Weights, percentile, t_975};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
@@ -142,6 +142,24 @@ impl WideSum {
         product
     }
 
+    /// Returns the difference from a sum that is not greater.
+    fn less(self, other: WideSum) -> WideSum {
+        let (low, borrow) = self.low.overflowing_sub(other.low);
+        WideSum { high: self.high.wrapping_sub(other.high).wrapping_sub(u128::from(borrow)), low }
+    }
+
+    /// Returns the quotient by a number below 2^64, without what lies beyond 128 bits.
+    fn over(self, divisor: u128) -> u128 {
+        let mut rest = self.high % divisor;
+        let mut quotient = 0u128;
+        for limb in [self.low >> 64, self.low & u128::from(u64::MAX)] {
+            let part = rest << 64 | limb;
+            quotient = quotient << 64 | part / divisor;
+            rest = part % divisor;
+        }
+        quotient
+    }
+
     /// Returns the difference as a number with a sign.
     fn minus(self, other: WideSum) -> f64 {
         let is_negative = (self.high, self.low) < (other.high, other.low);
@@ -204,17 +222,52 @@ impl WeightedMoments {
         (spread / (units * units)).max(0.0)
     }
 
-    /// Returns the 95 % interval of the mean (Student's with the effective number of requests, not below 0); `None` for fewer
-    /// than two effective requests.
-    pub fn interval(&self) -> Option<Interval> {
-        let effective = self.weights.effective();
-        if effective < 2.0 {
-            return None;
+    /// Returns `n` values of weight 1 with these sums.
+    pub fn of_ones(n: u64, sums: Moments) -> WeightedMoments {
+        let units = u128::from(Weight::UNITS);
+        WeightedMoments {
+            weights: Weights::of_ones(n),
+            sum: sums.sum.saturating_mul(units),
+            sum_w2: WideSum::product(sums.sum, units * units),
+            sum_w2_sq: WideSum::product(sums.sum_sq, units * units),
         }
+    }
+
+    /// Returns the sums without those of some of these values.
+    #[must_use]
+    pub fn without(&self, some: &WeightedMoments) -> WeightedMoments {
+        WeightedMoments {
+            weights: self.weights.without(&some.weights),
+            sum: self.sum.saturating_sub(some.sum),
+            sum_w2: self.sum_w2.less(some.sum_w2),
+            sum_w2_sq: self.sum_w2_sq.less(some.sum_w2_sq),
+        }
+    }
+
+    /// Returns the sum of values times weights, rounded.
+    pub fn rounded_sum(&self) -> u128 {
+        let units = u128::from(Weight::UNITS);
+        self.sum.saturating_add(units / 2) / units
+    }
+
+    /// Returns what intervals and tests need of the values of all of some requests, of which those without one count as 0: the
+    /// effective number, the mean, and a variance such that variance / number is the squared standard error. Equal weights give
+    /// exactly what the values alone do.
+    pub fn among(&self, all: &Weights) -> MeanError {
+        if let Some((weight, _)) = all.range.filter(|_| all.are_equal()) {
+            let units = u128::from(weight.units());
+            let sums = Moments { sum: self.sum / units, sum_sq: self.sum_w2_sq.over(units * units) };
+            return MeanError::new(sums, all.seen, 1.0);
+        }
+        let (n, of_all) = (all.effective(), WeightedMoments { weights: *all, ..*self });
         // The estimate of the variance has one degree of freedom less, as without weights.
-        let error = self.squared_error() * effective / (effective - 1.0);
-        let reach = t_975(effective - 1.0) * error.sqrt();
-        Some(Interval { low: (self.mean() - reach).max(0.0), high: self.mean() + reach })
+        let variance = if n > 1.0 { of_all.squared_error() * n * n / (n - 1.0) } else { 0.0 };
+        MeanError { n, mean: of_all.mean(), variance }
+    }
+
+    /// Returns the 95 % interval of the mean; `None` for fewer than two effective requests.
+    pub fn interval(&self) -> Option<Interval> {
+        self.among(&self.weights).interval()
     }
 }
 

@@ -46,9 +46,7 @@ impl Moments {
 
     /// Returns the 95 % interval of the mean of `n` values (Student's, not below 0); `None` for fewer than two.
     pub fn interval(self, n: u64) -> Option<Interval> {
-        let (mean, last) = (self.mean(n), n.checked_sub(1).filter(|last| *last > 0)?);
-        let reach = t_975(last as f64) * (self.variance(n) / n as f64).sqrt();
-        Some(Interval { low: (mean - reach).max(0.0), high: mean + reach })
+        MeanError::new(self, n, 1.0).interval()
     }
 }
 
@@ -70,10 +68,10 @@ impl Interval {
 }
 
 /// Mean and squared standard error of the mean of one side, in any unit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MeanError {
-    /// Number of values.
-    pub n: u64,
+    /// Number of values; of values with weights the effective one.
+    pub n: f64,
     /// Mean of the values.
     pub mean: f64,
     /// Sample variance of the values.
@@ -83,7 +81,27 @@ pub struct MeanError {
 impl MeanError {
     /// Returns a side of `n` values, each divided by `unit`.
     pub fn new(moments: Moments, n: u64, unit: f64) -> MeanError {
-        MeanError { n, mean: moments.mean(n) / unit, variance: moments.variance(n) / (unit * unit) }
+        MeanError { n: n as f64, mean: moments.mean(n), variance: moments.variance(n) }.per(unit)
+    }
+
+    /// Returns the same of values that are each divided by `unit`.
+    #[must_use]
+    pub fn per(self, unit: f64) -> MeanError {
+        MeanError { mean: self.mean / unit, variance: self.variance / (unit * unit), ..self }
+    }
+
+    /// Returns the squared standard error of the mean; 0 without values.
+    pub fn squared_error(&self) -> f64 {
+        if self.n > 0.0 { self.variance / self.n } else { 0.0 }
+    }
+
+    /// Returns the 95 % interval of the mean (Student's, not below 0); `None` for fewer than two values.
+    pub fn interval(&self) -> Option<Interval> {
+        if self.n < 2.0 {
+            return None;
+        }
+        let reach = t_975(self.n - 1.0) * self.squared_error().sqrt();
+        Some(Interval { low: (self.mean - reach).max(0.0), high: self.mean + reach })
     }
 }
 
@@ -98,15 +116,15 @@ pub fn welch(a: MeanError, b: MeanError) -> Option<Interval> {
 
 /// Returns the squared standard error of a difference of means and its degrees of freedom (Satterthwaite).
 pub(super) fn error_and_freedom(a: MeanError, b: MeanError) -> Option<(f64, f64)> {
-    if a.n < 2 || b.n < 2 {
+    if a.n < 2.0 || b.n < 2.0 {
         return None;
     }
-    let (va, vb) = (a.variance / a.n as f64, b.variance / b.n as f64);
+    let (va, vb) = (a.squared_error(), b.squared_error());
     let error = va + vb;
     if error <= 0.0 || !error.is_finite() {
         return None;
     }
-    Some((error, error * error / (va * va / (a.n - 1) as f64 + vb * vb / (b.n - 1) as f64)))
+    Some((error, error * error / (va * va / (a.n - 1.0) + vb * vb / (b.n - 1.0))))
 }
 
 /// Steps of the grid over 1 / degrees of freedom.
