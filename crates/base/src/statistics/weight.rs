@@ -162,13 +162,20 @@ impl Weights {
         some.units as f64 / self.units.max(1) as f64
     }
 
+    /// Returns the number of requests that those seen stand for, rounded.
+    pub fn rounded(&self) -> u64 {
+        let units = u128::from(Weight::UNITS);
+        u64::try_from(self.units.saturating_add(units / 2) / units).unwrap_or(u64::MAX)
+    }
+
+    /// Returns how many of the effective number some of these requests are.
+    pub fn effective_part(&self, some: &Weights) -> f64 {
+        if self.are_equal() { some.seen as f64 } else { self.share(some) * self.effective() }
+    }
+
     /// Returns how many of the effective number some of these requests are, and that number, both rounded: for tests of counts.
     pub fn effective_counts(&self, some: &Weights) -> (u64, u64) {
-        if self.are_equal() {
-            return (some.seen, self.seen);
-        }
-        let all = self.effective();
-        ((self.share(some) * all).round() as u64, all.round() as u64)
+        (self.effective_part(some).round() as u64, self.effective().round() as u64)
     }
 }
 

@@ -62,6 +62,36 @@ pub fn weighted_sum_us(values: &[(u64, Weight)]) -> u128 {
     products.fold(0u128, u128::saturating_add)
 }
 
+/// An exact sum of values by weight: an accumulator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct WeightedSum {
+    /// In 1/256 of the unit of the values.
+    units: u128,
+}
+
+impl WeightedSum {
+    /// Adds one value.
+    pub fn add(&mut self, value: u64, weight: Weight) {
+        self.units = self.units.saturating_add(u128::from(value) * u128::from(weight.units()));
+    }
+
+    /// Adds another sum.
+    pub fn merge(&mut self, other: WeightedSum) {
+        self.units = self.units.saturating_add(other.units);
+    }
+
+    /// Returns the sum, rounded.
+    pub fn rounded(self) -> u128 {
+        let units = u128::from(Weight::UNITS);
+        self.units.saturating_add(units / 2) / units
+    }
+
+    /// Returns the quotient of two sums, rounded down; 0 if the second is.
+    pub fn over(self, other: WeightedSum) -> u128 {
+        self.units.checked_div(other.units).unwrap_or(0)
+    }
+}
+
 impl LogHistogram {
     /// Returns the histogram of values with weights, sorted by value; counts are requests, rounded.
     pub fn of_weighted(sorted: &[(u64, Weight)], bins: u32) -> LogHistogram {

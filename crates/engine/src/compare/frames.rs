@@ -3,7 +3,7 @@
 use super::{CompareNode, CompareReport, CompareSide, FrameSums};
 use crate::flame::{Context, Contexts, PathTable};
 use crate::ids::{NodeId, ReportEndpoint};
-use crate::requests::RequestRef;
+use crate::requests::{RequestRef, Weighing};
 use crate::verdict::ServicesReport;
 use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
 use rustc_hash::FxHashMap;
@@ -20,7 +20,7 @@ pub struct ComparePart {
 }
 
 /// What a worker knows of one context while it looks at its requests.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Found {
     sums: FrameSums,
     /// Request of the greatest subtree time and that time.
@@ -29,12 +29,18 @@ struct Found {
 
 impl ComparePart {
     /// Sums some requests of a worker's table.
-    pub fn observe(set: &TraceSet, table: &PathTable, requests: impl Iterator<Item = u32>) -> ComparePart {
+    pub fn observe(
+        set: &TraceSet,
+        table: &PathTable,
+        requests: impl Iterator<Item = u32>,
+        weighing: Weighing,
+    ) -> ComparePart {
         let mut found: Vec<Found> = vec![Found::default(); table.contexts().len()];
         // By context: subtree time in the current request; nothing is left behind by a request.
         let mut subtree = vec![0u64; found.len()];
         for request in requests {
             let entries = table.entries(request);
+            let weight = weighing.weight(set, &table.requests[request as usize]);
             for entry in entries {
                 subtree[entry.context as usize] += entry.exclusive_us;
             }
@@ -48,8 +54,8 @@ impl ComparePart {
                 }
                 let Found { sums, greatest } = &mut found[c];
                 sums.requests += 1;
-                sums.exclusive.add(entry.exclusive_us);
-                sums.subtree.add(total);
+                sums.exclusive.add(entry.exclusive_us, weight);
+                sums.subtree.add(total, weight);
                 let order = total.cmp(&greatest.1).then_with(|| table.compare_ids(set, greatest.0, request));
                 if sums.requests == 1 || order == Ordering::Greater {
                     *greatest = (request, total);
@@ -73,6 +79,11 @@ impl ComparePart {
         });
         let values = values.collect();
         ComparePart { contexts: Contexts::of_table(set, table, values), examples }
+    }
+
+    /// Returns these frames with the requests that they point to.
+    pub(super) fn of(contexts: Contexts<FrameSums>, examples: Vec<RequestRef>) -> ComparePart {
+        ComparePart { contexts, examples }
     }
 
     /// Joins the parts of one side.

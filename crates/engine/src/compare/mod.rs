@@ -4,7 +4,7 @@
 mod frames;
 pub(crate) mod query;
 mod report;
-mod summed;
+pub(crate) mod summed;
 
 pub use frames::ComparePart;
 pub use report::{

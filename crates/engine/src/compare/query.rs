@@ -70,7 +70,7 @@ async fn side(
         try_join3(requests.partials(FramesPass), times(requests), sent(requests)).await
     };
     let ((frames, times, sent), facts) = workers.over_requests(&selection, found).await?;
-    Ok(((CompareSide { selection, facts }, ComparePart::merge(frames)), times, sent))
+    Ok(((CompareSide { selection, facts: facts.by_weight() }, ComparePart::merge(frames)), times, sent))
 }
 
 /// Frames of one side of a comparison.
@@ -81,6 +81,6 @@ impl RequestPass for FramesPass {
     type Part = ComparePart;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        over.sweep(|rows| ComparePart::observe(rows.set, rows.table, rows.numbers()))
+        over.sweep(|rows| ComparePart::observe(rows.set, rows.table, rows.numbers(), rows.weighing))
     }
 }

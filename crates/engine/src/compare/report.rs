@@ -5,7 +5,7 @@ use crate::requests::{PercentileRange, RangeFacts, RequestRef, Selection};
 use crate::verdict::ServicesReport;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{
-    Interval, MeanError, Moments, false_discovery_limit, fisher_p, welch, welch_p,
+    Interval, MeanError, Sample, Weights, false_discovery_limit, fisher_p, welch, welch_p,
 };
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -20,15 +20,15 @@ pub struct CompareSide {
     pub facts: RangeFacts,
 }
 
-/// One frame on one side: exact sums over the requests that have it. Requests that do not, count as 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// One frame on one side: exact sums over the requests that have it, by weight. Requests that do not, count as 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameSums {
-    /// Requests that have it.
+    /// Requests seen that have it.
     pub requests: u64,
     /// Own time on the critical path, per request, in microseconds.
-    pub exclusive: Moments,
+    pub exclusive: Sample,
     /// Time on the critical path of the frame and all below it, per request, in microseconds.
-    pub subtree: Moments,
+    pub subtree: Sample,
     /// The request with the greatest subtree time (ties: smaller ids): index into [`CompareReport::examples`].
     pub example: Option<u32>,
     /// Time of its subtree in the exemplar, in microseconds.
@@ -38,8 +38,8 @@ pub struct FrameSums {
 impl FrameSums {
     pub(crate) fn join(&mut self, other: &FrameSums, examples: &[RequestRef]) {
         self.requests += other.requests;
-        self.exclusive.merge(other.exclusive);
-        self.subtree.merge(other.subtree);
+        self.exclusive.merge(&other.exclusive);
+        self.subtree.merge(&other.subtree);
         let name = |sums: &FrameSums| sums.example.map(|example| &examples[example as usize]);
         let order = other.example_us.cmp(&self.example_us).then_with(|| name(self).cmp(&name(other)));
         if self.example.is_none() || other.example.is_some() && order == Ordering::Greater {
@@ -49,7 +49,7 @@ impl FrameSums {
 }
 
 /// One frame on both sides.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompareNode {
     /// Index of the parent node; `None` for a root. Parents come first, siblings by (service, operation).
     pub parent: Option<NodeId>,
@@ -216,46 +216,55 @@ impl CompareReport {
         self.a.facts.requests.min(self.b.facts.requests) >= 2
     }
 
+    /// Returns of both sides the requests among which a node is tested: all, or those of its root endpoint.
+    fn tested(&self, node: NodeId) -> [Weights; 2] {
+        match self.root_of.get(node.index()).map(|root| &self.nodes[root.index()]) {
+            Some(root) => [&root.a, &root.b].map(|sums| sums.exclusive.weights()),
+            None => [&self.a, &self.b].map(|side| side.facts.weights()),
+        }
+    }
+
     /// Returns what both sides have of a node.
-    fn sides(&self, node: NodeId, basis: Basis, measure: MeasuredTime) -> (MeanError, MeanError) {
-        let root = self.root_of.get(node.index()).map(|root| &self.nodes[root.index()]);
+    fn sides(&self, node: NodeId, basis: Basis, measure: MeasuredTime) -> [MeanError; 2] {
+        let tested = self.tested(node);
         let node = &self.nodes[node.index()];
-        let side = |sums: &FrameSums, side: &CompareSide, root: Option<&FrameSums>| {
-            let all = side.facts.requests;
-            let n = root.map_or(all, |root| root.requests);
+        let side = |sums: &FrameSums, side: &CompareSide, tested: &Weights| {
+            let (all, n) = (side.facts.weights().requests(), tested.requests());
             let unit = match basis {
                 Basis::Mean => 1.0,
                 Basis::Share if side.facts.latency_sum_us == 0 => 1.0,
-                Basis::Share => side.facts.latency_sum_us as f64 / all as f64,
+                Basis::Share => side.facts.latency_sum_us as f64 / all,
             };
             // Per request of all, whichever vary.
-            let unit = if n > 0 { unit * all as f64 / n as f64 } else { unit };
-            let moments = match measure {
-                MeasuredTime::Subtree => sums.subtree,
-                MeasuredTime::Exclusive => sums.exclusive,
+            let unit = if n > 0.0 { unit * all / n } else { unit };
+            let times = match measure {
+                MeasuredTime::Subtree => &sums.subtree,
+                MeasuredTime::Exclusive => &sums.exclusive,
             };
-            MeanError::new(moments, n, unit)
+            times.among(tested).per(unit)
         };
-        (side(&node.a, &self.a, root.map(|root| &root.a)), side(&node.b, &self.b, root.map(|root| &root.b)))
+        [side(&node.a, &self.a, &tested[0]), side(&node.b, &self.b, &tested[1])]
     }
 
     /// Returns how likely the change of a node is by chance: by Welch's test, and within types also by how many
     /// requests have it (Fisher's, two-sided), unless all have; `None` where nothing can be tested.
     fn p(&self, node: NodeId, basis: Basis, measure: MeasuredTime) -> Option<f64> {
-        let (a, b) = self.sides(node, basis, measure);
+        let [a, b] = self.sides(node, basis, measure);
         let longer = welch_p(a, b)?;
-        let (has_a, has_b) = (self.nodes[node.index()].a.requests, self.nodes[node.index()].b.requests);
-        if self.root_of.is_empty() || (has_a, has_b) == (a.n, b.n) {
+        let (tested, sums) = (self.tested(node), &self.nodes[node.index()]);
+        if self.root_of.is_empty() || (sums.a.requests, sums.b.requests) == (tested[0].seen, tested[1].seen) {
             return Some(longer);
         }
-        let more = fisher_p(has_b, b.n, has_a, a.n).min(fisher_p(has_a, a.n, has_b, b.n));
+        let counts = |all: &Weights, sums: &FrameSums| all.effective_counts(&sums.exclusive.weights());
+        let ((has_a, of_a), (has_b, of_b)) = (counts(&tested[0], &sums.a), counts(&tested[1], &sums.b));
+        let more = fisher_p(has_b, of_b, has_a, of_a).min(fisher_p(has_a, of_a, has_b, of_b));
         // Two tests of one frame, the second of two sides.
         Some((2.0 * longer.min(2.0 * more)).min(1.0))
     }
 
     /// Returns the change of a node.
     pub fn change(&self, node: NodeId, basis: Basis, measure: MeasuredTime) -> Change {
-        let (a, b) = self.sides(node, basis, measure);
+        let [a, b] = self.sides(node, basis, measure);
         let limit = self.largest_p[basis as usize][measure as usize];
         Change {
             a: a.mean,
@@ -265,7 +274,7 @@ impl CompareReport {
             is_noise: match self.p(node, basis, measure) {
                 Some(p) => p.is_nan() || p > limit,
                 // Of a root endpoint with one request on a side nothing is known.
-                None => !self.root_of.is_empty() && a.n.min(b.n) < 2,
+                None => !self.root_of.is_empty() && a.n.min(b.n) < 2.0,
             },
         }
     }

@@ -1,10 +1,42 @@
 //! Two summaries side by side, as two sets of traces.
 
-use crate::compare::{ComparePart, CompareReport, CompareSide};
-use crate::requests::{RootEndpoint, Selection};
+use crate::compare::{ComparePart, CompareReport, CompareSide, FrameSums};
+use crate::flame::Contexts;
+use crate::requests::{RequestRef, RootEndpoint, Selection};
 use crate::summaries::{Choice, Lacks, Summary};
 use crate::verdict::{ServicesPartial, ServicesReport};
+use pathlight_base::statistics::{Moments, Sample};
 use pathlight_trace::Endpoint;
+use serde::Deserialize;
+
+/// The frames of a summary that was written without weights.
+#[derive(Deserialize)]
+pub(crate) struct Frames1 {
+    contexts: Contexts<FrameSums1>,
+    examples: Vec<RequestRef>,
+}
+
+#[derive(Clone, Deserialize)]
+struct FrameSums1 {
+    requests: u64,
+    exclusive: Moments,
+    subtree: Moments,
+    example: Option<u32>,
+    example_us: u64,
+}
+
+impl From<Frames1> for ComparePart {
+    fn from(frames: Frames1) -> ComparePart {
+        let sums = |of: FrameSums1| FrameSums {
+            requests: of.requests,
+            exclusive: Sample::counted(of.requests, of.exclusive),
+            subtree: Sample::counted(of.requests, of.subtree),
+            example: of.example,
+            example_us: of.example_us,
+        };
+        ComparePart::of(frames.contexts.map(sums), frames.examples)
+    }
+}
 
 impl Summary {
     /// Returns one side of a comparison: its frames, and its times by service. Both are of requests of any latency.

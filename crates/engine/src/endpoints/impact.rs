@@ -1,18 +1,19 @@
 //! Interior endpoints ranked by what improving them is worth, over every root endpoint at once (`docs/definitions/critical-path.md` section 6; paper 6.2).
 
+use crate::flame::Collapser;
 use crate::flame::shares::FewRequests;
-use crate::flame::{Collapser, PathTable};
 use crate::ids::ReportEndpoint;
 use crate::requests::{PercentileRange, RangeFacts};
+use crate::run::request_pass::Rows;
 use crate::verdict::ServicesPartial;
 use crate::verdict::one_set::sums;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Interval, Weight};
-use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
+use pathlight_trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The accumulator: times by (root endpoint, endpoint).
+/// The accumulator: times by (root endpoint, endpoint), in units of 1/256 microseconds.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ImpactPart {
     /// Endpoints as (service, operation).
@@ -23,8 +24,6 @@ pub struct ImpactPart {
     pairs: Vec<(u32, u32, PairSums)>,
     /// Each request, where they are few.
     few: FewRequests,
-    /// How often a microsecond of a request of weight 1 is counted: 256 times by weight.
-    units: u32,
 }
 
 /// Time that requests of one root endpoint spend in one endpoint.
@@ -122,23 +121,10 @@ pub struct ImpactReport {
 }
 
 impl ImpactPart {
-    /// Sums some requests of a worker's table, `by_weight` as the requests that they stand for.
-    pub fn observe(set: &TraceSet, table: &PathTable, requests: &[u32], by_weight: bool) -> ImpactPart {
-        if !by_weight || !set.has_weights() {
-            return ImpactPart::observe_units(set, table, requests, 1, |_| 1);
-        }
-        let units = |request: u32| set.weight(table.requests[request as usize].trace).units().into();
-        ImpactPart::observe_units(set, table, requests, Weight::UNITS, units)
-    }
-
-    /// Sums requests, of which each microsecond counts so often; one of weight 1 counts `one` times.
-    fn observe_units(
-        set: &TraceSet,
-        table: &PathTable,
-        requests: &[u32],
-        one: u32,
-        units: impl Fn(u32) -> u128,
-    ) -> ImpactPart {
+    /// Sums some requests of a worker's table.
+    pub(crate) fn observe(all: &Rows) -> ImpactPart {
+        let &Rows { set, table, requests, .. } = all;
+        let units = |request: u32| u128::from(all.weight(request).units());
         let mut collapser = Collapser::new(set);
         let mut roots: BTreeMap<u32, (u64, u128)> = BTreeMap::new();
         let mut pairs: hashbrown::HashMap<(u32, u32), PairSums, rustc_hash::FxBuildHasher> =
@@ -170,7 +156,7 @@ impl ImpactPart {
                 pairs.entry((root, entry.endpoint.0)).or_default().merge(sums, units(request));
             }
         }
-        let mut out = ImpactPart { units: one, ..ImpactPart::default() };
+        let mut out = ImpactPart::default();
         let mut name_of = vec![NO_ROW; set.endpoints().len()];
         let mut name = |endpoint: u32, names: &mut Vec<Endpoint>| {
             let place = &mut name_of[endpoint as usize];
@@ -189,11 +175,8 @@ impl ImpactPart {
             let pair = (name(root, &mut out.names), name(endpoint, &mut out.names), sums);
             out.pairs.push(pair);
         }
-        let weigh = |us: u64, request: u32| {
-            u64::try_from(u128::from(us) * units(request) / u128::from(one)).unwrap_or(u64::MAX)
-        };
-        out.few =
-            FewRequests::observe(set, table, requests, |endpoint| name(endpoint, &mut out.names), weigh);
+        let number = |endpoint| name(endpoint, &mut out.names);
+        out.few = FewRequests::observe(set, table, requests, number, |request| all.weight(request));
         out
     }
 
@@ -211,34 +194,27 @@ impl ImpactPart {
         let mut roots: BTreeMap<u32, (u64, u128)> = BTreeMap::new();
         let mut pairs: BTreeMap<(u32, u32), PairSums> = BTreeMap::new();
         let mut few = Vec::new();
-        // Requests of a worker without weights have 1.
-        let units = parts.iter().map(|part| part.units).max().unwrap_or(1).max(1);
-        let by_weight = units > 1;
-        let units = u128::from(units);
         for part in parts {
-            let more = units / u128::from(part.units.max(1));
             let number: Vec<u32> = part.names.iter().map(|name| numbers[name]).collect();
             for (root, requests, latency_us) in part.roots {
                 let sum = roots.entry(number[root as usize]).or_default();
                 sum.0 += requests;
-                sum.1 += latency_us * more;
+                sum.1 += latency_us;
             }
             for (root, endpoint, sums) in part.pairs {
                 let pair = (number[endpoint as usize], number[root as usize]);
-                pairs.entry(pair).or_default().merge(sums, more);
+                pairs.entry(pair).or_default().merge(sums, 1);
             }
             few.push((part.few, number));
         }
         let intervals = FewRequests::intervals(few, numbers.len(), facts.requests);
+        let units = u128::from(Weight::UNITS);
         let whole = |us: u128| (us + units / 2) / units;
         for sums in pairs.values_mut() {
             (sums.exclusive_us, sums.interior_us) = (whole(sums.exclusive_us), whole(sums.interior_us));
         }
-        let facts = match by_weight {
-            // Parts are rounded, so that their sum is the whole.
-            true => facts.by_weight_with_sum(pairs.values().map(|sums| sums.exclusive_us).sum()),
-            false => facts,
-        };
+        // Parts are rounded, so that their sum is the whole.
+        let facts = facts.by_weight_with_sum(pairs.values().map(|sums| sums.exclusive_us).sum());
         let mut report = ImpactReport { range: Some(range), facts, ..ImpactReport::default() };
         report.roots = roots
             .into_iter()
@@ -291,6 +267,8 @@ impl ImpactReport {
             }
         }
         self.rows.compact_sort_by_key(|row| (!row.is_listed(), std::cmp::Reverse(row.time_us())));
+        let sum_us = self.rows.iter().map(ImpactRow::time_us).sum();
+        self.facts = std::mem::take(&mut self.facts).by_weight_with_sum(sum_us);
     }
 
     /// Returns the share of all latency spent in a row's endpoint, 0 to 1.

@@ -26,11 +26,9 @@ impl Query for Impact {
             return Ok(summary.bottom_up(&choice)?);
         }
         let by_service = self.selection.by_service;
-        // What services wait for is not counted by weight yet, and belongs to the same sum.
-        let by_weight = !by_service && !self.selection.unweighted;
         let passes = async |requests: &RangeRequests<'_>| {
             let services = async { if by_service { times(requests).await.map(Some) } else { Ok(None) } };
-            try_join(requests.partials(ImpactPass { by_weight }), services).await
+            try_join(requests.partials(ImpactPass), services).await
         };
         let ((parts, services), facts) = workers.over_requests(&self.selection, passes).await?;
         let mut report = ImpactPart::finish(parts, self.selection.range, facts);
@@ -41,15 +39,12 @@ impl Query for Impact {
 
 /// Times by root endpoint and endpoint.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct ImpactPass {
-    /// Whether requests count as those that they stand for.
-    pub by_weight: bool,
-}
+pub(crate) struct ImpactPass;
 
 impl RequestPass for ImpactPass {
     type Part = ImpactPart;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        over.sweep(move |rows| ImpactPart::observe(rows.set, rows.table, rows.requests, self.by_weight))
+        over.sweep(ImpactPart::observe)
     }
 }

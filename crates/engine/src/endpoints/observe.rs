@@ -1,13 +1,15 @@
 //! Times by endpoint, whatever the call path: rows of the heat map and of the textual summary (`docs/definitions/critical-path.md` section 5).
 
+use crate::flame::column::TimeColumn;
 use crate::flame::shares::FewRequests;
 use crate::flame::wait_sums::WaitSums;
-use crate::flame::{Collapser, Contexts, PathTable, Waiting, Weight, pack_sorted, unpack_sorted};
+use crate::flame::{Collapser, Contexts, Waiting, Weight};
 use crate::ids;
 use crate::requests::{PercentileRange, RangeFacts};
+use crate::run::request_pass::Rows;
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::Interval;
-use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
+use pathlight_base::statistics::{Interval, Weight as RequestWeight, WeightedSum, Weights};
+use pathlight_trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
@@ -17,14 +19,14 @@ pub const CHAINS: usize = 5;
 /// The accumulator of endpoint rows.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct EndpointPart {
-    requests: u64,
+    requests: Weights,
     rows: Vec<RowPart>,
     /// Each request, where they are few, with its endpoints by their place in `rows`.
     few: FewRequests,
     /// By number of the row.
     waits: WaitSums,
     /// Exclusive time and number of requests of every calling context, for the chains.
-    chains: Contexts<(u128, u64)>,
+    chains: Contexts<(WeightedSum, u64)>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -32,61 +34,62 @@ struct RowPart {
     name: Endpoint,
     spans: u64,
     errors: u64,
-    /// Of each request that has the endpoint; sorted and packed.
-    exclusive: Vec<u64>,
-    inclusive: Vec<u64>,
+    /// Of each request that has the endpoint.
+    exclusive: TimeColumn,
+    inclusive: TimeColumn,
 }
 
 impl EndpointPart {
     /// Sums some requests of a worker's table.
-    pub fn observe(set: &TraceSet, table: &PathTable, requests: &[u32]) -> EndpointPart {
+    pub(crate) fn observe(all: &Rows) -> EndpointPart {
+        let &Rows { set, table, requests, .. } = all;
         let mut collapser = Collapser::new(set);
         let mut rows: Vec<RowPart> = vec![RowPart::default(); set.endpoints().len()];
-        let mut chains: Vec<Option<(u128, u64)>> = vec![None; table.contexts().len()];
+        let mut chains: Vec<Option<(WeightedSum, u64)>> = vec![None; table.contexts().len()];
+        let mut weights = Weights::default();
         for &request in requests {
+            let weight = all.weight(request);
+            weights.add(weight);
             for entry in collapser.collapse(table, request) {
                 let row = &mut rows[entry.endpoint.0 as usize];
                 row.spans += entry.spans;
                 row.errors += entry.errors;
-                row.exclusive.push(entry.exclusive_us);
-                row.inclusive.push(entry.inclusive_us);
+                row.exclusive.push(entry.exclusive_us, weight);
+                row.inclusive.push(entry.inclusive_us, weight);
             }
             for entry in table.entries(request) {
                 let (exclusive_us, count) = chains[entry.context as usize].get_or_insert_default();
-                *exclusive_us += u128::from(entry.exclusive_us);
+                exclusive_us.add(entry.exclusive_us, weight);
                 *count += 1;
             }
         }
-        let sorted = |mut values: Vec<u64>| {
-            values.sort_unstable();
-            pack_sorted(values)
-        };
         // What waits is on a path, so its endpoint has a row.
         let mut number_of = vec![0u32; rows.len()];
         let mut next = 0;
         for (row, number) in rows.iter().zip(&mut number_of) {
             *number = next;
-            next += u32::from(!row.exclusive.is_empty());
+            next += u32::from(row.exclusive.len() > 0);
         }
         let of = |context: u32| number_of[table.contexts()[context as usize].1.0 as usize];
-        let waits = WaitSums::observe(set, table, requests, next as usize, of, |_| 1);
+        let units = |request: u32| all.weight(request).units().into();
+        let waits = WaitSums::observe(set, table, requests, next as usize, of, units);
         let names = set.endpoints();
-        let rows = rows.into_iter().zip(names).filter(|(row, _)| !row.exclusive.is_empty());
+        let rows = rows.into_iter().zip(names).filter(|(row, _)| row.exclusive.len() > 0);
         let rows = rows.map(|(row, (service, operation))| RowPart {
             name: Endpoint::new(service, operation),
-            exclusive: sorted(row.exclusive),
-            inclusive: sorted(row.inclusive),
+            exclusive: row.exclusive.packed(),
+            inclusive: row.inclusive.packed(),
             ..row
         });
         EndpointPart {
-            requests: requests.len() as u64,
+            requests: weights,
             rows: rows.collect(),
             few: FewRequests::observe(
                 set,
                 table,
                 requests,
                 |endpoint| number_of[endpoint as usize],
-                |us, _| us,
+                |request| all.weight(request),
             ),
             waits,
             chains: Contexts::of_table(set, table, chains),
@@ -95,7 +98,8 @@ impl EndpointPart {
 
     /// Joins parts of disjoint requests and finishes: one row an endpoint, by (service, operation).
     pub fn finish(parts: Vec<EndpointPart>, range: PercentileRange, facts: RangeFacts) -> EndpointsReport {
-        let requests = parts.iter().map(|part| part.requests).sum();
+        let mut requests = Weights::default();
+        parts.iter().for_each(|part| requests.merge(&part.requests));
         let mut rows = Vec::new();
         let (mut forests, mut few, mut waits) = (Vec::new(), Vec::new(), Vec::new());
         for part in parts {
@@ -107,9 +111,10 @@ impl EndpointPart {
         }
         rows.compact_sort_by(|a, b| a.name.cmp(&b.name));
         let contexts = Contexts::merge(forests, |into, from| {
-            into.0 += from.0;
+            into.0.merge(from.0);
             into.1 += from.1;
         });
+        let contexts = contexts.map(|(us, requests)| (us.rounded(), requests));
         let mut chains = top_chains(&contexts);
         // Every row is on a path, and so among the sorted names of the contexts.
         let number = |name: &Endpoint| contexts.endpoints.partition_point(|known| known < name) as u32;
@@ -117,20 +122,15 @@ impl EndpointPart {
             waits.iter().map(|(_, names)| names.iter().map(number).collect()).collect();
         let waits = waits.into_iter().zip(&numbers).map(|((waits, _), numbers)| (waits, numbers.as_slice()));
         let waits = WaitSums::merge(waits.collect());
-        let mut waiting = waits.by_key(1);
+        let mut waiting = waits.by_key(RequestWeight::UNITS.into());
         let mut report = EndpointsReport { range: Some(range), facts, ..EndpointsReport::default() };
         for same in rows.chunk_by(|a, b| a.name == b.name) {
-            let weight = |values: &dyn Fn(&RowPart) -> &Vec<u64>| {
-                let mut sorted: Vec<u64> =
-                    same.iter().flat_map(|row| unpack_sorted(values(row).clone())).collect();
-                // A stable sort joins the runs of the parts.
-                sorted.sort();
-                Weight::of_sorted(&sorted, requests)
-            };
+            let weight =
+                |column: fn(&RowPart) -> &TimeColumn| TimeColumn::summary(same.iter().map(column), &requests);
             let number = report.rows.len();
             report.rows.push(EndpointTotals {
-                exclusive_us: weight(&|row| &row.exclusive),
-                inclusive_us: weight(&|row| &row.inclusive),
+                exclusive_us: weight(|row| &row.exclusive),
+                inclusive_us: weight(|row| &row.inclusive),
                 requests: same.iter().map(|row| row.exclusive.len() as u64).sum(),
                 spans: same.iter().map(|row| row.spans).sum(),
                 errors: same.iter().map(|row| row.errors).sum(),
@@ -140,6 +140,7 @@ impl EndpointPart {
             });
         }
         report.endpoints = contexts.endpoints;
+        report.by_weight();
         // By name, as the rows are.
         let place = |name: &Endpoint| report.endpoints.binary_search(name).map_or(NO_ROW, |at| at as u32);
         let few = few.into_iter().map(|(few, names)| (few, names.iter().map(place).collect())).collect();
@@ -288,6 +289,12 @@ impl EndpointsReport {
             order => order,
         });
         order
+    }
+
+    /// Makes the facts of a report by weight what its rows are: their sum is the whole.
+    pub(crate) fn by_weight(&mut self) {
+        let sum_us = self.rows.iter().map(|row| row.exclusive_us.sum).sum();
+        self.facts = std::mem::take(&mut self.facts).by_weight_with_sum(sum_us);
     }
 
     /// Returns the share of the percentile range's latency spent in a row's own spans, 0 to 1.

@@ -71,7 +71,7 @@ impl RequestPass for EndpointsPass {
     type Part = EndpointPart;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        over.sweep(|rows| EndpointPart::observe(rows.set, rows.table, rows.requests))
+        over.sweep(EndpointPart::observe)
     }
 }
 

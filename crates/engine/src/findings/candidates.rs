@@ -8,12 +8,12 @@ use super::{
     OneAfterTheOtherFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TagsPart, TimeoutFacts,
     WhoFacts,
 };
-use crate::requests::{PercentileRange, TypeCut, TypeLatencies};
+use crate::requests::{PercentileRange, TimedRequest, TypeCut, TypeLatencies};
 use crate::verdict::ServicesPartial;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{
-    Interval, MeanError, Moments, change_point, false_discovery, fisher_p, log_bin_middle_us, percentile,
-    welch, welch_p,
+    Interval, Percentiles, Sample, Weight, Weights, change_point, false_discovery, fisher_p,
+    log_bin_middle_us, sort_weighted, welch, welch_p,
 };
 use pathlight_trace::Endpoint;
 use std::collections::BTreeMap;
@@ -41,17 +41,8 @@ pub(super) struct Sums<'a> {
     pub times: &'a ServicesPartial,
 }
 
-/// Returns the mean of `n` values of which some are absent, with its 95 % interval.
-pub(super) fn mean(moments: Moments, n: u64) -> (f64, Option<Interval>) {
-    (moments.mean(n), moments.interval(n))
-}
-
 fn scaled(interval: Interval, by: f64) -> Interval {
     Interval { low: interval.low * by, high: interval.high * by }
-}
-
-fn side(moments: Moments, n: u64) -> MeanError {
-    MeanError::new(moments, n, 1.0)
 }
 
 /// Returns a finding without a test, a stake or an example.
@@ -80,7 +71,7 @@ struct Excess<'a> {
     sums: &'a TailSums,
     /// Whether no request of the faster half waits for it: then only those of the tail that do count.
     is_only_in_tail: bool,
-    n: u64,
+    n: Weights,
     us: f64,
     interval: Option<Interval>,
     /// The lower end of the interval, over the whole tail.
@@ -91,12 +82,14 @@ struct Excess<'a> {
 
 impl<'a> Excess<'a> {
     fn of(endpoint: &'a Endpoint, sums: &'a TailSums, cut: &TypeCut) -> Excess<'a> {
-        let is_only_in_tail = sums.fast_requests == 0 && sums.tail_requests > 1;
-        let n = if is_only_in_tail { sums.tail_requests } else { cut.tail };
-        let (fast, tail) = (side(sums.fast, cut.fast), side(sums.tail, n));
+        let is_only_in_tail = sums.fast.n() == 0 && sums.tail.n() > 1;
+        let n = if is_only_in_tail { sums.tail.weights() } else { cut.tail };
+        let (fast, tail) = (sums.fast.among(&cut.fast), sums.tail.among(&n));
         let interval = welch(fast, tail);
-        let longer = welch_p(fast, side(sums.tail, cut.tail)).unwrap_or(1.0);
-        let more = fisher_p(sums.tail_requests, cut.tail, sums.fast_requests, cut.fast);
+        let longer = welch_p(fast, sums.tail.among(&cut.tail)).unwrap_or(1.0);
+        let [(has_tail, of_tail), (has_fast, of_fast)] = [(&cut.tail, &sums.tail), (&cut.fast, &sums.fast)]
+            .map(|(all, has)| all.effective_counts(&has.weights()));
+        let more = fisher_p(has_tail, of_tail, has_fast, of_fast);
         Excess {
             endpoint,
             sums,
@@ -104,7 +97,8 @@ impl<'a> Excess<'a> {
             n,
             us: tail.mean - fast.mean,
             interval,
-            least_us: interval.map_or(0.0, |interval| interval.low * n as f64 / cut.tail.max(1) as f64),
+            least_us: interval
+                .map_or(0.0, |interval| interval.low * n.requests() / cut.tail.requests().max(1.0)),
             // Two tests of one place.
             p: (2.0 * longer.min(more)).min(1.0),
         }
@@ -113,11 +107,23 @@ impl<'a> Excess<'a> {
 
 impl Sums<'_> {
     pub fn total_us(&self) -> f64 {
-        self.part.latency.sum as f64
+        self.part.latency.sum() as f64
     }
 
+    /// Returns the number of requests seen.
     pub fn requests(&self) -> u64 {
-        self.part.requests
+        self.part.latency.n()
+    }
+
+    /// Returns the weights of all requests.
+    pub fn all(&self) -> Weights {
+        self.part.latency.weights()
+    }
+
+    /// Returns the mean over all requests of values of which some are absent, with its 95 % interval.
+    pub fn mean(&self, values: &Sample) -> (f64, Option<Interval>) {
+        let spread = values.among(&self.all());
+        (spread.mean, spread.interval())
     }
 
     /// Returns the time that an endpoint which calls others spends between the calls, waits for other services apart, if that
@@ -125,7 +131,8 @@ impl Sums<'_> {
     pub fn unrecorded_us(&self, endpoint: &Endpoint) -> Option<u128> {
         let sums = self.part.endpoints.get(endpoint)?;
         let waits_us = self.waits_us(endpoint);
-        let [between_us, own_us] = [sums.between_us, sums.time.sum].map(|us| us.saturating_sub(waits_us));
+        let [between_us, own_us] =
+            [sums.between_us.rounded(), sums.time.sum()].map(|us| us.saturating_sub(waits_us));
         let is_much = between_us as f64 >= UNRECORDED_SHARE * self.total_us().max(1.0);
         (is_much && between_us as f64 >= UNRECORDED * own_us as f64).then_some(between_us)
     }
@@ -137,7 +144,7 @@ impl Sums<'_> {
             let facts =
                 FindingFacts::NotInstrumented(NotInstrumentedFacts { share, gap: self.gap(endpoint) });
             let place = FindingPlace::Endpoint(endpoint.clone());
-            Some(untested_finding(place, sums.requests, self.requests(), facts))
+            Some(untested_finding(place, sums.time.n(), self.requests(), facts))
         });
         found.collect()
     }
@@ -180,10 +187,10 @@ impl Sums<'_> {
         ranges: (PercentileRange, PercentileRange),
         best: &Excess,
     ) -> Option<Finding> {
-        let all = self.part.tails.get(&(number, cut.name.root.clone())).copied().unwrap_or_default();
-        let about = if best.is_only_in_tail { *best.sums } else { all };
+        let all = self.part.tails.get(&(number, cut.name.root.clone())).cloned().unwrap_or_default();
+        let about = if best.is_only_in_tail { best.sums } else { &all };
         let (n, interval) = (best.n, best.interval?);
-        let share = n as f64 / self.requests().max(1) as f64;
+        let share = self.all().share(&n);
         let facts = FindingFacts::SlowTail(SlowTailFacts {
             root: cut.name.clone(),
             latency_us: about.latency_us,
@@ -192,7 +199,7 @@ impl Sums<'_> {
             is_only_in_tail: best.is_only_in_tail,
             excess_us: best.us,
             excess_interval: interval,
-            latency_excess_us: about.latency_sum_us as f64 / n.max(1) as f64 - cut.fast_to_us as f64,
+            latency_excess_us: about.latencies_us.among(&n).mean - cut.fast_to_us as f64,
             tail_p50_us: cut.tail_p50_us,
             other_types: 0,
             waits_for: self.waits_for(best.endpoint).map(str::to_owned),
@@ -205,25 +212,33 @@ impl Sums<'_> {
             interval: Some(scaled(interval, share)),
             p: Some(best.p),
             example: self.part.slowest.get(&number).cloned(),
-            ..untested_finding(FindingPlace::Endpoint(best.endpoint.clone()), n, cut.requests, facts)
+            ..untested_finding(
+                FindingPlace::Endpoint(best.endpoint.clone()),
+                n.seen,
+                cut.requests.seen,
+                facts,
+            )
         })
     }
 
     /// Finds runs of calls of one endpoint by one caller.
     pub fn one_after_the_other(&self) -> Vec<Finding> {
         let found = self.part.runs.iter().map(|((caller, callee), sums)| {
-            let (stake_us, interval) = mean(sums.saving, self.requests());
+            let (stake_us, interval) = self.mean(&sums.saving);
             let facts = FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts {
                 caller: caller.clone(),
                 calls: sums.calls as f64 / sums.runs.max(1) as f64,
-                saving_us: sums.saving.mean(sums.requests),
-                saving_p95_us: value_at(&sums.savings, (sums.requests * 95).div_ceil(100)),
+                saving_us: sums.saving.mean(),
+                saving_p95_us: value_at(
+                    sums.savings.iter().map(|(&bin, &units)| (bin, units.into())),
+                    (sums.saving.weights().units * 95).div_ceil(100),
+                ),
                 model_error: None,
                 numbers: self.numbers(caller, callee),
                 grows_with: self.grows_with(caller, callee),
             });
             let place = FindingPlace::Endpoint(callee.clone());
-            Finding { stake_us, interval, ..untested_finding(place, sums.requests, self.requests(), facts) }
+            Finding { stake_us, interval, ..untested_finding(place, sums.saving.n(), self.requests(), facts) }
         });
         found.collect()
     }
@@ -231,10 +246,10 @@ impl Sums<'_> {
     /// Finds calls made again after an error.
     pub fn retries(&self) -> Vec<Finding> {
         let found = self.part.retries.iter().map(|(endpoint, sums)| {
-            let (stake_us, interval) = mean(sums.cost, self.requests());
+            let (stake_us, interval) = self.mean(&sums.cost);
             let facts = FindingFacts::Retries(RetriesFacts {
-                calls: sums.calls,
-                cost_us: sums.cost.sum as f64 / sums.calls.max(1) as f64,
+                calls: sums.calls.seen,
+                cost_us: sums.cost.sum() as f64 / sums.calls.requests().max(1.0),
             });
             let example = self.part.failing.get(endpoint).cloned();
             let place = FindingPlace::Endpoint(endpoint.clone());
@@ -242,7 +257,7 @@ impl Sums<'_> {
                 stake_us,
                 interval,
                 example,
-                ..untested_finding(place, sums.requests, self.requests(), facts)
+                ..untested_finding(place, sums.cost.n(), self.requests(), facts)
             }
         });
         found.collect()
@@ -275,7 +290,7 @@ impl Sums<'_> {
     ) -> Option<Finding> {
         let (spans, bins) = (durations.spans, &durations.bins);
         // A mode is three bins of 1.1 % each.
-        let count = |from: u32, to: u32| bins.range(from..to).map(|(_, n)| n).sum::<u64>();
+        let count = |from: u32, to: u32| bins.range(from..to).map(|(_, spans)| spans.seen).sum::<u64>();
         let mode = |bin: u32| count(bin - 1, bin + 2);
         let (&bin, _) =
             bins.iter().reduce(|best, next| if mode(*next.0) > mode(*best.0) { next } else { best })?;
@@ -283,12 +298,14 @@ impl Sums<'_> {
         let around = count(bin.saturating_sub(7), bin - 1) + count(bin + 2, bin + 8);
         let duration_us = log_bin_middle_us(bin);
         // Spans that wait for one child are neither short nor counted: the median is that of the others.
-        let counted = durations.short + bins.values().sum::<u64>();
-        let p50_us = if durations.short * 2 >= counted {
+        let units = || bins.iter().map(|(&bin, spans)| (bin, spans.units));
+        let short = durations.short.units;
+        let counted = short + units().map(|(_, units)| units).sum::<u128>();
+        let p50_us = if short * 2 >= counted {
             // Near enough to tell what is three times as long.
-            durations.short_us as f64 / durations.short.max(1) as f64
+            durations.short_us.rounded() as f64 / durations.short.requests().max(1.0)
         } else {
-            value_at(bins, counted.div_ceil(2) - durations.short)
+            value_at(units(), counted.div_ceil(2) - short)
         };
         let is_round = is_round(duration_us);
         let is_repeated = !is_stretch && self.part.retries.contains_key(endpoint);
@@ -299,14 +316,17 @@ impl Sums<'_> {
         if n < 5 || n * 50 < spans || !is_long || !is_peak || !(is_round || is_repeated) {
             return None;
         }
-        let each = (duration_us - p50_us) / self.requests().max(1) as f64;
-        let reach = 1.96 * (n as f64).sqrt();
-        let interval = Interval { low: (n as f64 - reach).max(0.0), high: n as f64 + reach };
+        let each = (duration_us - p50_us) / self.all().requests().max(1.0);
+        let mut such = Weights::default();
+        bins.range(bin - 1..bin + 2).for_each(|(_, spans)| such.merge(spans));
+        // As of numbers that are Poisson distributed, each by its weight.
+        let reach = 1.96 * (such.squares as f64).sqrt() / f64::from(Weight::UNITS);
+        let interval = Interval { low: (such.requests() - reach).max(0.0), high: such.requests() + reach };
         let stopped = durations.stopped;
         let facts =
             FindingFacts::Timeout(TimeoutFacts { duration_us, p50_us, is_round, is_stretch, stopped });
         Some(Finding {
-            stake_us: n as f64 * each,
+            stake_us: such.requests() * each,
             interval: Some(scaled(interval, each)),
             ..untested_finding(FindingPlace::Endpoint(endpoint.clone()), n, spans, facts)
         })
@@ -314,33 +334,34 @@ impl Sums<'_> {
 
     /// Returns the endpoint in which most errors begin.
     pub fn errors(&self) -> Vec<Finding> {
-        let n: u64 = self.part.errors.values().map(|sums| sums.requests).sum();
-        let failing = self.part.endpoints.iter().filter(|(_, sums)| sums.failing > 0);
-        let most = failing.reduce(|best, next| if next.1.failing > best.1.failing { next } else { best });
+        let n: u64 = self.part.errors.values().map(|sums| sums.latency.n()).sum();
+        let failing = self.part.endpoints.iter().filter(|(_, sums)| sums.failing.seen > 0);
+        let most = failing
+            .reduce(|best, next| if next.1.failing.units > best.1.failing.units { next } else { best });
         let Some((endpoint, sums)) = most else { return Vec::new() };
         // Each type against itself: requests that fail may be of slower types.
         let (mut excess_us, mut variance, mut expected_us, mut taken_us) = (0.0, 0.0, 0.0, 0.0);
-        let mut lost = Moments::default();
+        let mut lost = Sample::default();
         for sums in self.part.errors.values() {
-            lost.merge(sums.of_failed_root);
-            if sums.requests == 0 || sums.without_requests == 0 {
+            lost.merge(&sums.of_failed_root);
+            if sums.latency.n() == 0 || sums.without.n() == 0 {
                 continue;
             }
-            let without = side(sums.without, sums.without_requests);
-            expected_us += sums.requests as f64 * without.mean;
-            taken_us += sums.latency.sum as f64;
+            let without = sums.without.spread();
+            expected_us += sums.latency.weights().requests() * without.mean;
+            taken_us += sums.latency.sum() as f64;
             // Of what fails as a whole all time is lost, below.
-            let (latency, requests) = sums.with_root_that_did_not_fail();
-            if requests == 0 {
+            let latency = sums.with_root_that_did_not_fail();
+            if latency.n() == 0 {
                 continue;
             }
-            let with = side(latency, requests);
-            let share = requests as f64 / self.requests().max(1) as f64;
+            let (with, share) = (latency.spread(), self.all().share(&latency.weights()));
             excess_us += share * (with.mean - without.mean);
-            variance += share * share * (with.variance / with.n as f64 + without.variance / without.n as f64);
+            variance += share * share * (with.squared_error() + without.squared_error());
         }
-        excess_us += lost.mean(self.requests());
-        variance += lost.variance(self.requests()) / self.requests().max(1) as f64;
+        let lost = lost.among(&self.all());
+        excess_us += lost.mean;
+        variance += lost.squared_error();
         let reach = 1.96 * variance.sqrt();
         let facts = FindingFacts::Errors(ErrorsFacts {
             requests: n,
@@ -354,7 +375,12 @@ impl Sums<'_> {
                 high: (excess_us + reach).max(0.0),
             }),
             example: self.part.failing.get(endpoint).cloned(),
-            ..untested_finding(FindingPlace::Endpoint(endpoint.clone()), sums.failing, self.requests(), facts)
+            ..untested_finding(
+                FindingPlace::Endpoint(endpoint.clone()),
+                sums.failing.seen,
+                self.requests(),
+                facts,
+            )
         }]
     }
 
@@ -372,35 +398,41 @@ impl Sums<'_> {
         }
         let latencies: Vec<u64> = times.iter().map(|time| time.1).collect();
         let change = change_point(&latencies, is_first)?;
-        let (before, after) = latencies.split_at(change.before);
-        let median = |of: &[u64]| {
-            let mut sorted = of.to_vec();
-            sorted.sort_unstable();
-            percentile(&sorted, 0.5)
+        let (before, after) = times.split_at(change.before);
+        let median = |of: &[TimedRequest]| {
+            let mut sorted: Vec<(u64, Weight)> = of.iter().map(|time| (time.1, time.2)).collect();
+            sort_weighted(&mut sorted);
+            Percentiles::of_weighted(&sorted).p50
         };
         let p50_us = (median(before), median(after));
         let is_worth = p50_us.1 >= WORTH_RATIO * p50_us.0 && before.len() >= 5 && after.len() >= 5;
         if !is_worth {
             return None;
         }
-        let moments = |of: &[u64]| {
-            let mut moments = Moments::default();
-            of.iter().for_each(|&us| moments.add(us));
-            side(moments, of.len() as u64)
+        let sample = |of: &[TimedRequest]| {
+            let mut sample = Sample::default();
+            of.iter().for_each(|&(_, us, weight)| sample.add(us, weight));
+            sample
         };
-        let (a, b) = (moments(before), moments(after));
-        let share = b.n as f64 / self.requests().max(1) as f64;
+        let (before, after) = (sample(before), sample(after));
+        let (a, b) = (before.spread(), after.spread());
+        let share = self.all().share(&after.weights());
         let facts = FindingFacts::SinceWhen(SinceWhenFacts {
             from_us: times[change.before].0,
             p50_us,
-            requests: (a.n, b.n),
+            requests: (before.n(), after.n()),
             longer: None,
         });
         Some(Finding {
             stake_us: (b.mean - a.mean) * share,
             interval: welch(a, b).map(|interval| scaled(interval, share)),
             p: Some(change.p),
-            ..untested_finding(FindingPlace::RequestType(cut.name.clone()), b.n, cut.requests, facts)
+            ..untested_finding(
+                FindingPlace::RequestType(cut.name.clone()),
+                after.n(),
+                cut.requests.seen,
+                facts,
+            )
         })
     }
 
@@ -412,7 +444,7 @@ impl Sums<'_> {
             let keys = group.keys.iter().filter_map(|(key, values)| Some((key, values.as_ref()?)));
             for (key, values) in keys.filter(|(_, values)| values.len() > 1) {
                 let mut all = super::tags::ValueSums::default();
-                values.values().for_each(|sums| all.merge(*sums));
+                values.values().for_each(|sums| all.merge(sums));
                 for (value, sums) in values {
                     let others = all.requests - sums.requests;
                     // Requests with several values of the key would be on both sides.
@@ -420,16 +452,12 @@ impl Sums<'_> {
                     {
                         continue;
                     }
-                    let without = Moments {
-                        sum: all.latency.sum - sums.latency.sum,
-                        sum_sq: all.latency.sum_sq - sums.latency.sum_sq,
-                    };
-                    let (a, b) = (side(without, others), side(sums.latency, sums.requests));
+                    let (a, b) = (all.latency.without(&sums.latency).spread(), sums.latency.spread());
                     let Some((interval, p)) = welch(a, b).zip(welch_p(a, b)) else { continue };
                     if a.mean <= 0.0 || b.mean < WORTH_RATIO * a.mean {
                         continue;
                     }
-                    let share = sums.requests as f64 / self.requests().max(1) as f64;
+                    let share = self.all().share(&sums.latency.weights());
                     let ratio = |us: f64| 1.0 + us / a.mean;
                     let facts = FindingFacts::Who(WhoFacts {
                         root: known.root.clone(),

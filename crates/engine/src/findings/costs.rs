@@ -20,7 +20,7 @@ impl Sums<'_> {
     pub fn costs(&self) -> Vec<Finding> {
         let all = costs(self.times).into_iter();
         let is_much =
-            |cost: &ServiceCost| cost.mean_us() * self.requests() as f64 >= SHARE * self.total_us().max(1.0);
+            |cost: &ServiceCost| cost.mean_us() * self.all().requests() >= SHARE * self.total_us().max(1.0);
         all.filter(is_much).take(MOST).map(|cost| self.cost(cost)).collect()
     }
 
@@ -38,11 +38,11 @@ impl Sums<'_> {
             is_of_it && waits.is_unsure
         });
         let facts = CostFacts {
-            latency_us: self.part.latency.mean(self.requests()),
+            latency_us: self.part.latency.mean(),
             is_certain,
             endpoints,
             halved: None,
-            beside: at.map_or_else(Vec::new, |at| self.beside(at, self.part.endpoints[at].time.sum)),
+            beside: at.map_or_else(Vec::new, |at| self.beside(at, self.part.endpoints[at].time.sum())),
             gap: at.filter(|at| self.unrecorded_us(at).is_some()).and_then(|at| self.gap(at)),
             largest,
             tail: None,
@@ -63,7 +63,7 @@ impl Sums<'_> {
     fn own_work(&self, service: &str) -> (u64, Option<(Endpoint, f64)>) {
         let of_service = self.part.endpoints.iter().filter(|(endpoint, _)| endpoint.service == service);
         let own = of_service
-            .map(|(endpoint, sums)| (endpoint, sums.time.sum.saturating_sub(self.waits_us(endpoint))));
+            .map(|(endpoint, sums)| (endpoint, sums.time.sum().saturating_sub(self.waits_us(endpoint))));
         let own: Vec<(&Endpoint, u128)> = own.filter(|(_, us)| *us > 0).collect();
         let all_us: u128 = own.iter().map(|(_, us)| us).sum();
         // Of equal ones the first by name.
@@ -76,7 +76,7 @@ impl Sums<'_> {
     fn waits(&self, call: &Endpoint) -> impl Iterator<Item = (&str, u128)> {
         let from = (call.clone(), String::new());
         let of_call = self.part.waits.range(from..).take_while(move |((of, _), _)| *of == *call);
-        of_call.map(|((_, callee), sums)| (callee.as_str(), sums.us))
+        of_call.map(|((_, callee), sums)| (callee.as_str(), sums.us.rounded()))
     }
 
     /// Returns what calls of an endpoint wait in all, in microseconds.
@@ -86,7 +86,7 @@ impl Sums<'_> {
 
     /// Returns the service that calls of an endpoint wait for, if that is most of their time.
     pub(super) fn waits_for(&self, call: &Endpoint) -> Option<&str> {
-        let all_us = self.part.endpoints.get(call)?.time.sum as f64;
+        let all_us = self.part.endpoints.get(call)?.time.sum() as f64;
         self.waits(call).find(|(_, us)| *us as f64 > MOSTLY * all_us).map(|(callee, _)| callee)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::TimeBin;
 use crate::requests::TypeLatencies;
-use pathlight_base::statistics::percentile;
+use pathlight_base::statistics::{Percentiles, Weight, sort_weighted};
 
 /// Bins of latency over time.
 const TIME_BINS: u64 = 60;
@@ -13,18 +13,19 @@ pub fn over_time(types: &TypeLatencies) -> Vec<TimeBin> {
         return Vec::new();
     };
     let length_us = (last - first) / TIME_BINS + 1;
-    let mut bins: Vec<Vec<u64>> = vec![Vec::new(); ((last - first) / length_us) as usize + 1];
-    for (start, latency) in types.all() {
-        bins[((start - first) / length_us) as usize].push(*latency);
+    let mut bins: Vec<Vec<(u64, Weight)>> = vec![Vec::new(); ((last - first) / length_us) as usize + 1];
+    for &(start, latency, weight) in types.all() {
+        bins[((start - first) / length_us) as usize].push((latency, weight));
     }
-    let bin = |(i, mut latencies): (usize, Vec<u64>)| {
-        latencies.sort_unstable();
+    let bin = |(i, mut latencies): (usize, Vec<(u64, Weight)>)| {
+        sort_weighted(&mut latencies);
+        let Percentiles { p50, max, .. } = Percentiles::of_weighted(&latencies);
         TimeBin {
             from_us: first + i as u64 * length_us,
             to_us: first + (i as u64 + 1) * length_us,
             requests: latencies.len() as u64,
-            p50_us: percentile(&latencies, 0.5),
-            max_us: latencies.last().copied().unwrap_or(0),
+            p50_us: p50,
+            max_us: max,
         }
     };
     bins.into_iter().enumerate().map(bin).collect()

@@ -5,8 +5,8 @@ use super::siblings::{SiblingSums, Siblings};
 use super::structure::{Durations, RetrySums, RunSums, Structure};
 use super::{Outside, OutsidePart};
 use crate::flame::{Collapser, Observer, PathTable};
-use crate::requests::{RequestRef, RequestTypes, TypeCut};
-use pathlight_base::statistics::Moments;
+use crate::requests::{RequestRef, RequestTypes, TypeCut, Weighing};
+use pathlight_base::statistics::{Sample, Weight, WeightedSum, Weights};
 use pathlight_trace::calls::{process_name, process_of};
 use pathlight_trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, Symbol, TraceSet, Tree};
 use rustc_hash::FxHashMap;
@@ -19,63 +19,55 @@ use std::sync::Arc;
 const SKEW_US: i128 = 1_000;
 
 /// Time on the critical path in one endpoint.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PathSums {
-    /// Requests that have it on their path.
-    pub requests: u64,
-    /// Exclusive time per request.
-    pub time: Moments,
+    /// Exclusive time of each request that has it on its path.
+    pub time: Sample,
     /// The part of the time in requests in which it has calls of its own.
-    pub between_us: u128,
+    pub between_us: WeightedSum,
     /// Requests in which errors begin in it.
-    pub failing: u64,
+    pub failing: Weights,
 }
 
 /// What calls wait for a service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct WaitSums {
     /// Time on the critical path.
-    pub us: u128,
+    pub us: WeightedSum,
     /// The caller's own work may be in it.
     pub is_unsure: bool,
 }
 
 impl WaitSums {
     fn merge(&mut self, other: WaitSums) {
-        self.us += other.us;
+        self.us.merge(other.us);
         self.is_unsure |= other.is_unsure;
     }
 }
 
 /// One endpoint in the requests of a type: its time on the path in the faster half and in the tail.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TailSums {
-    pub fast: Moments,
-    pub fast_requests: u64,
-    pub tail: Moments,
-    pub tail_requests: u64,
-    /// Least and greatest latency of the tail's requests with it, and the sum.
+    pub fast: Sample,
+    pub tail: Sample,
+    /// Least and greatest latency of the tail's requests with it, and all of them.
     pub latency_us: (u64, u64),
-    pub latency_sum_us: u128,
+    pub latencies_us: Sample,
 }
 
 /// Requests of a type with and without errors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ErrorSums {
-    pub requests: u64,
-    pub latency: Moments,
+    pub latency: Sample,
     /// Of these, the requests whose root is in error.
-    pub failed_roots: u64,
-    pub of_failed_root: Moments,
-    pub without: Moments,
-    pub without_requests: u64,
+    pub of_failed_root: Sample,
+    pub without: Sample,
 }
 
 /// The accumulator of the second pass.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FindingsPart {
-    pub(super) requests: u64,
-    pub(super) latency: Moments,
+    pub(super) latency: Sample,
     pub(super) endpoints: BTreeMap<Endpoint, PathSums>,
     /// By number of the cut, and endpoint.
     pub(super) tails: BTreeMap<(u32, Endpoint), TailSums>,
@@ -107,13 +99,9 @@ pub struct FindingsPart {
 }
 
 impl ErrorSums {
-    /// Returns latencies and number of the requests that have an error below their root alone.
-    pub fn with_root_that_did_not_fail(&self) -> (Moments, u64) {
-        let latency = Moments {
-            sum: self.latency.sum - self.of_failed_root.sum,
-            sum_sq: self.latency.sum_sq - self.of_failed_root.sum_sq,
-        };
-        (latency, self.requests - self.failed_roots)
+    /// Returns latencies of the requests that have an error below their root alone.
+    pub fn with_root_that_did_not_fail(&self) -> Sample {
+        self.latency.without(&self.of_failed_root)
     }
 }
 
@@ -141,35 +129,28 @@ impl FindingsPart {
     pub fn merge(parts: Vec<FindingsPart>) -> FindingsPart {
         let mut all = FindingsPart::default();
         let path = |into: &mut PathSums, from: PathSums| {
-            into.requests += from.requests;
-            into.time.merge(from.time);
-            into.between_us += from.between_us;
-            into.failing += from.failing;
+            into.time.merge(&from.time);
+            into.between_us.merge(from.between_us);
+            into.failing.merge(&from.failing);
         };
         for part in parts {
-            all.requests += part.requests;
-            all.latency.merge(part.latency);
+            all.latency.merge(&part.latency);
             join(&mut all.endpoints, part.endpoints, path);
             join(&mut all.tails, part.tails, |into, from| {
-                if into.tail_requests == 0 {
+                if into.tail.n() == 0 {
                     into.latency_us = from.latency_us;
-                } else if from.tail_requests > 0 {
+                } else if from.tail.n() > 0 {
                     into.latency_us.0 = into.latency_us.0.min(from.latency_us.0);
                     into.latency_us.1 = into.latency_us.1.max(from.latency_us.1);
                 }
-                into.fast.merge(from.fast);
-                into.fast_requests += from.fast_requests;
-                into.tail.merge(from.tail);
-                into.tail_requests += from.tail_requests;
-                into.latency_sum_us += from.latency_sum_us;
+                into.fast.merge(&from.fast);
+                into.tail.merge(&from.tail);
+                into.latencies_us.merge(&from.latencies_us);
             });
             join(&mut all.errors, part.errors, |into, from| {
-                into.requests += from.requests;
-                into.latency.merge(from.latency);
-                into.failed_roots += from.failed_roots;
-                into.of_failed_root.merge(from.of_failed_root);
-                into.without.merge(from.without);
-                into.without_requests += from.without_requests;
+                into.latency.merge(&from.latency);
+                into.of_failed_root.merge(&from.of_failed_root);
+                into.without.merge(&from.without);
             });
             join(&mut all.slowest, part.slowest, slower);
             join(&mut all.failing, part.failing, slower);
@@ -194,6 +175,7 @@ impl FindingsPart {
 
 /// Sums the requests of one worker.
 pub struct FindingsObserver {
+    weighing: Weighing,
     cuts: Vec<TypeCut>,
     types: Arc<RequestTypes>,
     /// By number of the type: that of its cut, [`NO_ROW`] if none.
@@ -225,11 +207,13 @@ impl FindingsObserver {
         types: Arc<RequestTypes>,
         cuts: &[TypeCut],
         is_until_done: bool,
+        weighing: Weighing,
     ) -> FindingsObserver {
         let endpoints = set.endpoints().len();
         let numbers: BTreeMap<_, u32> = cuts.iter().map(|cut| &cut.name).zip(0..).collect();
         let cut_of = types.names().iter().map(|name| numbers.get(name).copied().unwrap_or(NO_ROW)).collect();
         FindingsObserver {
+            weighing,
             cuts: cuts.to_vec(),
             types,
             cut_of,
@@ -252,8 +236,10 @@ impl FindingsObserver {
     }
 
     /// Looks at every span of the request, once: whether errors begin in it, whether and how it calls anything.
-    fn sweep(&mut self, set: &TraceSet, tree: &Tree, root: u32) -> Vec<u32> {
+    fn sweep(&mut self, set: &TraceSet, tree: &Tree, root: u32, weight: Weight) -> Vec<u32> {
         let mut origins = Vec::new();
+        self.structure.weight = weight;
+        self.siblings.weight = weight;
         for i in root..tree.subtree_end[root as usize] {
             let row = tree.row(i);
             if tree.role[i as usize] == Role::Dropped {
@@ -314,9 +300,9 @@ impl Observer for FindingsObserver {
         let (root, latency_us) = (facts.row - tree.first, facts.latency_us);
         self.number += 1;
         self.inspect(set, tree);
-        let origins = self.sweep(set, tree, root);
-        self.part.requests += 1;
-        self.part.latency.add(latency_us);
+        let weight = self.weighing.weight(set, facts);
+        let origins = self.sweep(set, tree, root, weight);
+        self.part.latency.add(latency_us, weight);
         let cut = self.cut_of[self.types.of(request) as usize];
         let (is_fast, is_tail) = self.cuts.get(cut as usize).map_or((false, false), |cut| {
             let is_tail = cut.tail_from_us.is_some_and(|from| latency_us >= from);
@@ -324,8 +310,9 @@ impl Observer for FindingsObserver {
         });
         for wait in table.waits(request) {
             let call = table.contexts()[wait.context as usize].1.0;
-            let sums = WaitSums { us: u128::from(wait.us), is_unsure: !wait.is_certain };
-            self.waits.entry((call, wait.callee.0)).or_default().merge(sums);
+            let sums = self.waits.entry((call, wait.callee.0)).or_default();
+            sums.us.add(wait.us, weight);
+            sums.is_unsure |= !wait.is_certain;
         }
         self.inclusive_us.clear();
         for entry in self.collapser.collapse(table, request) {
@@ -333,40 +320,34 @@ impl Observer for FindingsObserver {
             let us = entry.exclusive_us;
             let between_us = if self.has_calls[endpoint as usize] == self.number { us } else { 0 };
             let sums = &mut self.endpoints[endpoint as usize];
-            sums.requests += 1;
-            sums.time.add(us);
-            sums.between_us += u128::from(between_us);
+            sums.time.add(us, weight);
+            sums.between_us.add(between_us, weight);
             self.inclusive_us.insert(endpoint, entry.inclusive_us);
             if is_fast || is_tail {
                 let sums = self.tails.entry((cut, endpoint)).or_default();
                 if is_fast {
-                    sums.fast.add(us);
-                    sums.fast_requests += 1;
+                    sums.fast.add(us, weight);
                 } else {
                     let (low, high) = sums.latency_us;
-                    let is_first = sums.tail_requests == 0;
+                    let is_first = sums.tail.n() == 0;
                     sums.latency_us =
                         (if is_first { latency_us } else { low.min(latency_us) }, high.max(latency_us));
-                    sums.tail.add(us);
-                    sums.tail_requests += 1;
-                    sums.latency_sum_us += u128::from(latency_us);
+                    sums.tail.add(us, weight);
+                    sums.latencies_us.add(latency_us, weight);
                 }
             }
         }
         let errors = self.part.errors.entry(cut).or_default();
         if facts.errors > 0 {
-            errors.requests += 1;
-            errors.latency.add(latency_us);
+            errors.latency.add(latency_us, weight);
             if set.flags(facts.row).has(Flags::ERROR) {
-                errors.failed_roots += 1;
-                errors.of_failed_root.add(latency_us);
+                errors.of_failed_root.add(latency_us, weight);
             }
         } else {
-            errors.without_requests += 1;
-            errors.without.add(latency_us);
+            errors.without.add(latency_us, weight);
         }
         for endpoint in origins {
-            self.endpoints[endpoint as usize].failing += 1;
+            self.endpoints[endpoint as usize].failing.add(weight);
             note_slowest(&mut self.failing, endpoint, set, facts);
         }
         if cut != NO_ROW {
@@ -381,7 +362,7 @@ impl Observer for FindingsObserver {
         let mut part = self.part;
         part.outside = self.outside.finish(set);
         for (number, sums) in self.endpoints.into_iter().enumerate() {
-            if sums.requests + sums.failing > 0 {
+            if sums.time.n() + sums.failing.seen > 0 {
                 part.endpoints.insert(name(number as u32), sums);
             }
         }

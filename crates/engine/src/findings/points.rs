@@ -1,7 +1,7 @@
 //! Some requests of a finding as points, for its picture.
 
 use super::{BurstsFacts, Finding, FindingFacts, FindingPlace, FindingPoint, SinceWhenFacts, SlowTailFacts};
-use crate::requests::TypeLatencies;
+use crate::requests::{TimedRequest, TypeLatencies};
 use pathlight_base::sort::CompactSort as _;
 
 /// Points of the requests that a finding is about, and of the others.
@@ -26,10 +26,10 @@ pub(super) fn points(finding: &Finding, types: &TypeLatencies) -> Vec<FindingPoi
 
 /// Returns some requests of both kinds by start, the fastest and the slowest among them.
 fn some<'a>(
-    all: impl Iterator<Item = &'a (u64, u64)>,
+    all: impl Iterator<Item = &'a TimedRequest>,
     is_meant: impl Fn(u64, u64) -> bool,
 ) -> Vec<FindingPoint> {
-    let point = |&(start_us, latency_us)| FindingPoint {
+    let point = |&(start_us, latency_us, _): &TimedRequest| FindingPoint {
         start_us,
         latency_us,
         is_meant: is_meant(start_us, latency_us),
@@ -51,10 +51,11 @@ fn some<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pathlight_base::statistics::Weight;
 
     #[test]
     fn some_requests_of_both_kinds_are_kept_with_the_fastest_and_the_slowest() {
-        let all: Vec<(u64, u64)> = (0..1000).map(|i| (i, 1 + (i * 7919) % 1000)).collect();
+        let all: Vec<TimedRequest> = (0..1000).map(|i| (i, 1 + (i * 7919) % 1000, Weight::ONE)).collect();
         let points = some(all.iter(), |_, us| us > 900);
         let meant: Vec<u64> = points.iter().filter(|p| p.is_meant).map(|p| p.latency_us).collect();
         assert_eq!((points.len(), meant.len()), (80, 40));

@@ -58,7 +58,7 @@ struct Found {
 impl Found {
     fn rank(&self, facts: RangeFacts, before: Option<Before>) -> FindingsReport {
         let parts = (&self.part, &self.times, &self.sent);
-        rank(facts, &self.types, &self.cuts, parts, (&self.groups, &self.tags), before)
+        rank(facts.by_weight(), &self.types, &self.cuts, parts, (&self.groups, &self.tags), before)
     }
 }
 
@@ -84,7 +84,13 @@ impl RequestPass for FindingsPass {
     const IS_BY_TYPE: bool = true;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        let observer = FindingsObserver::new(over.set, over.types.clone(), &self.cuts, over.apart.is_some());
+        let observer = FindingsObserver::new(
+            over.set,
+            over.types.clone(),
+            &self.cuts,
+            over.apart.is_some(),
+            over.weighing,
+        );
         over.walk(observer)
     }
 }

@@ -95,7 +95,7 @@ pub fn rank(
         sums.read_with_care(),
     ];
     let tested = by_kind.iter().flatten().filter(|finding| finding.p.is_some()).count() as u64;
-    let mean_us = part.latency.mean(part.requests);
+    let mean_us = part.latency.mean();
     let is_worth = |finding: &Finding| finding.least_us() >= WORTH_SHARE * mean_us;
     let mut all: Vec<Finding> = by_kind.into_iter().flat_map(certain).collect();
     // What runs one after the other, or is repeated, without costing anything is no finding; errors always are.
@@ -123,8 +123,8 @@ pub fn rank(
     }
     all.extend(match &change {
         Some(change) => slower_queues(change, mean_us),
-        None if sent.is_on_path() => queues_on_path(sent, (part.requests, mean_us)),
-        None => longest_queue(sent, (part.requests, mean_us)).into_iter().collect(),
+        None if sent.is_on_path() => queues_on_path(sent, (part.latency.n(), mean_us)),
+        None => longest_queue(sent, (part.latency.n(), mean_us)).into_iter().collect(),
     });
     sort_findings(&mut all);
     let mut findings: Vec<Finding> = change.map(changed).into_iter().collect();
@@ -149,7 +149,7 @@ pub fn rank(
     FindingsReport {
         facts,
         findings,
-        services: with_queues(service_times(times), sent, part.requests),
+        services: with_queues(service_times(times), sent, part.latency.n()),
         types: type_times,
         all_types,
         tested,

@@ -4,7 +4,7 @@
 use super::candidates::{Sums, untested_finding};
 use super::{BesideCall, Finding, FindingFacts, FindingPlace, Gap, GrowsWith, ReadWithCareFacts};
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::false_discovery;
+use pathlight_base::statistics::{Weight, false_discovery};
 use pathlight_trace::Endpoint;
 
 /// The least share of the data that is worth a warning.
@@ -27,10 +27,10 @@ impl Sums<'_> {
         let longest = rows.first().map_or(0, |row| row.1.us);
         rows.retain(|row| row.1.us as f64 >= BESIDE_SHARE * longest as f64);
         rows.truncate(MOST_BESIDE);
-        if 2 * rows.iter().map(|row| row.1.us).sum::<u128>() < path_us {
+        if 2 * rows.iter().map(|row| row.1.us).sum::<u128>() < path_us * u128::from(Weight::UNITS) {
             return Vec::new();
         }
-        let mean = |us: u128, calls: u64| us as f64 / calls.max(1) as f64;
+        let mean = |us: u128, calls: u128| us as f64 / calls.max(1) as f64;
         rows.compact_sort_by(|a, b| mean(a.1.from_us, a.1.calls).total_cmp(&mean(b.1.from_us, b.1.calls)));
         let mut ended_us = f64::INFINITY;
         let calls = rows.into_iter().map(|(endpoint, sums)| {

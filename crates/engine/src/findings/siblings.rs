@@ -1,7 +1,7 @@
 //! Relations between the calls of one span: whether their number grows with what an earlier one returns,
 //! which run beside which, and between which of them the span is longest alone.
 
-use pathlight_base::statistics::student_p;
+use pathlight_base::statistics::{Weight, student_p};
 use pathlight_trace::{Endpoint, EndpointId, NO_ROW, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -74,11 +74,11 @@ impl Numbers {
     }
 }
 
-/// Calls of one endpoint that run beside those of another: in microseconds, how long, and from when to when after the
-/// start of their caller.
+/// Calls of one endpoint that run beside those of another: how long, and from when to when after the start of their caller, by
+/// weight: in units of 1/256 calls and microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Beside {
-    pub calls: u64,
+    pub calls: u128,
     pub us: u128,
     pub from_us: u128,
     pub to_us: u128,
@@ -147,6 +147,8 @@ pub(super) struct Siblings {
     together: FxHashMap<[u32; 4], Together>,
     beside: FxHashMap<(u32, u32), Beside>,
     gaps: FxHashMap<[u32; 3], GapSums>,
+    /// How many requests the one at hand counts as.
+    pub weight: Weight,
 }
 
 impl Siblings {
@@ -159,6 +161,7 @@ impl Siblings {
             together: FxHashMap::default(),
             beside: FxHashMap::default(),
             gaps: FxHashMap::default(),
+            weight: Weight::ONE,
         }
     }
 
@@ -215,11 +218,12 @@ impl Siblings {
                 for (call, other) in [(a, b), (b, a)] {
                     let key = (set.endpoint(tree.row(call)).0, set.endpoint(tree.row(other)).0);
                     let (from, to) = ends(other);
+                    let by_weight = |us: u64| u128::from(us) * u128::from(self.weight.units());
                     let sums = Beside {
-                        calls: 1,
-                        us: us.into(),
-                        from_us: from.saturating_sub(first_us).into(),
-                        to_us: to.saturating_sub(first_us).into(),
+                        calls: self.weight.units().into(),
+                        us: by_weight(us),
+                        from_us: by_weight(from.saturating_sub(first_us)),
+                        to_us: by_weight(to.saturating_sub(first_us)),
                     };
                     self.beside.entry(key).or_default().merge(sums);
                 }

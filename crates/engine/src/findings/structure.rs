@@ -1,7 +1,7 @@
 //! Oddities in the structure of one request: calls one after the other, calls made again after an error, calls that
 //! all take equally long.
 
-use pathlight_base::statistics::{Moments, log_bin, log_bin_middle_us};
+use pathlight_base::statistics::{Sample, Weight, WeightedSum, Weights, log_bin, log_bin_middle_us};
 use pathlight_trace::calls::caller_stopped;
 use pathlight_trace::{EndpointId, Flags, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
@@ -18,39 +18,35 @@ const ONE_CHILD: f64 = 0.95;
 /// Calls of one endpoint by one caller, one after the other: sums over the requests that have such a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RunSums {
-    pub requests: u64,
     pub runs: u64,
     pub calls: u64,
     /// What side by side would save per request.
-    pub saving: Moments,
-    /// The same requests by bin of that.
+    pub saving: Sample,
+    /// The weight of the same requests by bin of that, in units of 1/256.
     pub savings: BTreeMap<u32, u64>,
 }
 
 impl RunSums {
     pub fn merge(&mut self, other: RunSums) {
-        self.requests += other.requests;
         self.runs += other.runs;
         self.calls += other.calls;
-        self.saving.merge(other.saving);
+        self.saving.merge(&other.saving);
         add_bins(&mut self.savings, other.savings);
     }
 }
 
 /// Calls of one endpoint made again after an error.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RetrySums {
-    pub requests: u64,
-    pub calls: u64,
+    pub calls: Weights,
     /// Microseconds from the start of the failed call to that of the next, per request.
-    pub cost: Moments,
+    pub cost: Sample,
 }
 
 impl RetrySums {
     pub fn merge(&mut self, other: RetrySums) {
-        self.requests += other.requests;
-        self.calls += other.calls;
-        self.cost.merge(other.cost);
+        self.calls.merge(&other.calls);
+        self.cost.merge(&other.cost);
     }
 }
 
@@ -59,33 +55,35 @@ impl RetrySums {
 pub(super) struct Durations {
     pub spans: u64,
     /// The spans that are too short to be counted one by one, and their time together.
-    pub short: u64,
-    pub short_us: u64,
+    pub short: Weights,
+    pub short_us: WeightedSum,
     /// The others whose caller stopped waiting.
     pub stopped: u64,
     /// The others by bin of duration, but those that wait for one child.
-    pub bins: BTreeMap<u32, u64>,
+    pub bins: BTreeMap<u32, Weights>,
 }
 
 impl Durations {
     pub fn merge(&mut self, other: Durations) {
         self.spans += other.spans;
-        self.short += other.short;
-        self.short_us += other.short_us;
+        self.short.merge(&other.short);
+        self.short_us.merge(other.short_us);
         self.stopped += other.stopped;
-        add_bins(&mut self.bins, other.bins);
+        for (bin, spans) in other.bins {
+            self.bins.entry(bin).or_default().merge(&spans);
+        }
     }
 }
 
 impl Durations {
     /// Counts a span of this duration; one that is long and `explained` by a child counts as a span only.
-    fn add(&mut self, us: u64, explained: impl FnOnce() -> bool) {
+    fn add(&mut self, us: u64, weight: Weight, explained: impl FnOnce() -> bool) {
         self.spans += 1;
         if us < MIN_COUNTED_US {
-            self.short += 1;
-            self.short_us += us;
+            self.short.add(weight);
+            self.short_us.add(us, weight);
         } else if !explained() {
-            *self.bins.entry(log_bin(us)).or_default() += 1;
+            self.bins.entry(log_bin(us)).or_default().add(weight);
         }
     }
 }
@@ -97,15 +95,15 @@ pub(super) fn add_bins(into: &mut BTreeMap<u32, u64>, from: BTreeMap<u32, u64>) 
     }
 }
 
-/// Returns the value of this rank among those counted by bin, from 1 on, in microseconds: the middle of its bin; 0 if there
-/// are fewer.
-pub(super) fn value_at(bins: &BTreeMap<u32, u64>, rank: u64) -> f64 {
-    let mut left = rank;
-    for (&bin, &count) in bins {
-        if left <= count {
+/// Returns the value at which the weight by bin reaches so many units, in microseconds: the middle of its bin; 0 if there are
+/// fewer.
+pub(super) fn value_at(bins: impl Iterator<Item = (u32, u128)>, units: u128) -> f64 {
+    let mut left = units;
+    for (bin, units) in bins {
+        if left <= units {
             return log_bin_middle_us(bin);
         }
-        left -= count;
+        left -= units;
     }
     0.0
 }
@@ -157,6 +155,8 @@ pub(super) struct Structure {
     /// Of the current request: what each (caller, callee) would save, and what each retried endpoint cost.
     savings: Vec<((u32, u32), u32, u64)>,
     costs: Vec<(u32, u64)>,
+    /// How many requests it counts as.
+    pub weight: Weight,
 }
 
 impl Structure {
@@ -172,6 +172,7 @@ impl Structure {
             stretches: vec![Durations::default(); endpoints],
             savings: Vec::new(),
             costs: Vec::new(),
+            weight: Weight::ONE,
         }
     }
 
@@ -181,12 +182,12 @@ impl Structure {
         if span == root || tree.role[span as usize] == Role::Sync {
             let us = tree.duration_us(span);
             let durations = &mut self.durations[endpoint as usize];
-            durations.add(us, || waits_for_one(tree, span));
+            durations.add(us, self.weight, || waits_for_one(tree, span));
             durations.stopped += u64::from(us >= MIN_COUNTED_US && caller_stopped(set, tree, span));
             // A short span has no long stretch.
             let stretch_us = if us < MIN_COUNTED_US { Some(0) } else { longest_stretch_us(tree, span) };
             if let Some(us) = stretch_us {
-                self.stretches[endpoint as usize].add(us, || false);
+                self.stretches[endpoint as usize].add(us, self.weight, || false);
             }
         }
         if tree.subtree_end[span as usize] <= span + 2 {
@@ -244,20 +245,18 @@ impl Structure {
             let saving = same.iter().map(|run| u128::from(run.2)).sum::<u128>();
             let saving = saving.min(on_path_us(EndpointId(same[0].0.1)).into()) as u64;
             let sums = self.runs.entry(same[0].0).or_default();
-            sums.requests += 1;
             sums.runs += same.len() as u64;
             sums.calls += same.iter().map(|run| u64::from(run.1)).sum::<u64>();
-            sums.saving.add(saving);
-            *sums.savings.entry(log_bin(saving)).or_default() += 1;
+            sums.saving.add(saving, self.weight);
+            *sums.savings.entry(log_bin(saving)).or_default() += u64::from(self.weight.units());
         }
         self.savings.clear();
         self.costs.sort_unstable();
         for same in self.costs.chunk_by(|a, b| a.0 == b.0) {
             let sums = self.retries.entry(same[0].0).or_default();
-            sums.requests += 1;
-            sums.calls += same.len() as u64;
+            same.iter().for_each(|_| sums.calls.add(self.weight));
             let cost = same.iter().map(|call| u128::from(call.1)).sum::<u128>();
-            sums.cost.add(cost.min(on_path_us(EndpointId(same[0].0)).into()) as u64);
+            sums.cost.add(cost.min(on_path_us(EndpointId(same[0].0)).into()) as u64, self.weight);
         }
         self.costs.clear();
     }

@@ -1,8 +1,8 @@
 //! The third pass: how tags go with latency, for the request types that matter.
 
 use crate::flame::{Observer, PathTable};
-use crate::requests::{RequestType, RequestTypes};
-use pathlight_base::statistics::Moments;
+use crate::requests::{RequestType, RequestTypes, Weighing};
+use pathlight_base::statistics::Sample;
 use pathlight_trace::{Endpoint, EndpointId, NO_ROW, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -24,18 +24,18 @@ pub struct TagGroup {
 }
 
 /// Requests with one tag and value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ValueSums {
     pub requests: u64,
     pub slow: u64,
-    pub latency: Moments,
+    pub latency: Sample,
 }
 
 impl ValueSums {
-    pub(super) fn merge(&mut self, other: ValueSums) {
+    pub(super) fn merge(&mut self, other: &ValueSums) {
         self.requests += other.requests;
         self.slow += other.slow;
-        self.latency.merge(other.latency);
+        self.latency.merge(&other.latency);
     }
 }
 
@@ -70,7 +70,7 @@ impl TagsPart {
                     match (known.as_mut(), values) {
                         (Some(all), Some(values)) => {
                             for (value, sums) in values {
-                                all.entry(value).or_default().merge(sums);
+                                all.entry(value).or_default().merge(&sums);
                             }
                             if all.len() > MOST_VALUES {
                                 *known = None;
@@ -137,6 +137,7 @@ impl Grouping {
 
 /// Counts the requests of one worker.
 pub struct TagsObserver {
+    weighing: Weighing,
     grouping: Grouping,
     sums: FxHashMap<(u32, u32), ValueSums>,
     /// By pair: the request that counted it last, from 1 on.
@@ -148,8 +149,14 @@ pub struct TagsObserver {
 
 impl TagsObserver {
     /// Returns an observer of requests of this set, which are of these types.
-    pub fn new(set: &TraceSet, types: Arc<RequestTypes>, groups: &[TagGroup]) -> TagsObserver {
+    pub fn new(
+        set: &TraceSet,
+        types: Arc<RequestTypes>,
+        groups: &[TagGroup],
+        weighing: Weighing,
+    ) -> TagsObserver {
         TagsObserver {
+            weighing,
             grouping: Grouping::new(set, types, groups),
             sums: FxHashMap::default(),
             counted: vec![0; set.tags.pairs()],
@@ -166,6 +173,7 @@ impl Observer for TagsObserver {
         let facts = &table.requests[request as usize];
         let Some((number, is_slow)) = self.grouping.of(table, request) else { return };
         self.number += 1;
+        let weight = self.weighing.weight(set, facts);
         let sums = self.part.groups.entry(number).or_default();
         sums.requests += 1;
         sums.slow += u64::from(is_slow);
@@ -181,7 +189,7 @@ impl Observer for TagsObserver {
                         let sums = self.sums.entry((number, pair)).or_default();
                         sums.requests += 1;
                         sums.slow += u64::from(is_slow);
-                        sums.latency.add(facts.latency_us);
+                        sums.latency.add(facts.latency_us, weight);
                     }
                 }
             }

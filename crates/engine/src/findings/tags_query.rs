@@ -71,7 +71,7 @@ impl RequestPass for TagsPass {
     const IS_BY_TYPE: bool = true;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        let observer = TagsObserver::new(over.set, over.types.clone(), &self.groups);
+        let observer = TagsObserver::new(over.set, over.types.clone(), &self.groups, over.weighing);
         over.walk(observer)
     }
 }
@@ -102,6 +102,12 @@ impl RequestPass for TypeLatenciesPass {
     const IS_BY_TYPE: bool = true;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        over.sweep(|rows| TypeLatencies::observe(&rows.table.requests, rows.types, rows.requests))
+        over.sweep(|rows| {
+            let timed = |number: u32| {
+                let request = &rows.table.requests[number as usize];
+                (number, (request.start_us, request.latency_us, rows.weight(number)))
+            };
+            TypeLatencies::observe(rows.types, rows.numbers().map(timed))
+        })
     }
 }

@@ -42,7 +42,7 @@ impl CompareReport {
     /// [`TooDeep`].
     pub fn to_folded(&self) -> Result<String, TooDeep> {
         fold(self.nodes.iter().map(|node| {
-            let (a, b) = (node.a.exclusive.sum, node.b.exclusive.sum);
+            let (a, b) = (node.a.exclusive.sum(), node.b.exclusive.sum());
             (node.parent, self.name(node.endpoint), (a > 0 || b > 0).then(|| format!("{a} {b}")))
         }))
     }

@@ -5,6 +5,7 @@
 
 mod aggregate;
 mod collapse;
+pub(crate) mod column;
 mod contexts;
 mod critical_path;
 pub(crate) mod done;

@@ -2,7 +2,7 @@
 
 use super::{Collapser, PathTable};
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::{FEW, Interval, WholeAndParts, share_intervals};
+use pathlight_base::statistics::{FEW, Interval, Weight, WholeAndParts, share_intervals};
 use pathlight_trace::TraceSet;
 use serde::{Deserialize, Serialize};
 
@@ -14,18 +14,22 @@ const SEED: u64 = 7;
 pub struct FewRequests(Vec<WholeAndParts>);
 
 impl FewRequests {
-    /// Notes requests of a worker's table; `number` numbers endpoints of the set anew, `weigh` makes of microseconds of a
-    /// request those that count.
+    /// Notes requests of a worker's table; `number` numbers endpoints of the set anew.
     pub fn observe(
         set: &TraceSet,
         table: &PathTable,
         requests: &[u32],
         mut number: impl FnMut(u32) -> u32,
-        weigh: impl Fn(u64, u32) -> u64,
+        weight: impl Fn(u32) -> Weight,
     ) -> FewRequests {
         if requests.len() >= FEW {
             return FewRequests::default();
         }
+        // Microseconds of all requests that one stands for.
+        let weigh = |us: u64, request: u32| {
+            let us = u128::from(us) * u128::from(weight(request).units()) / u128::from(Weight::UNITS);
+            u64::try_from(us).unwrap_or(u64::MAX)
+        };
         let mut collapser = Collapser::new(set);
         let of_request = |&request: &u32| {
             let entries = collapser.collapse(table, request).iter().filter(|entry| entry.exclusive_us > 0);

@@ -1,11 +1,13 @@
 //! Calling contexts on critical paths: what a flame graph and a comparison need.
 
 use crate::compare::ComparePart;
+use crate::compare::summed::Frames1;
 use crate::flame::Contexts;
 use crate::requests::RequestRef;
 use crate::summaries::section::{Kind, Section};
 use crate::summaries::sketch::MOST;
 use crate::summaries::{Lacks, LatencyBin, Sketch, Summary};
+use pathlight_base::encoding::{self, Damaged};
 use pathlight_trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -73,7 +75,7 @@ impl FlameSums {
 }
 
 impl Section for FlameSums {
-    const KIND: Kind = Kind { name: "flame", version: 1, words: "calling contexts" };
+    const KIND: Kind = Kind { name: "flame", version: 2, words: "calling contexts" };
 
     fn join(parts: Vec<FlameSums>) -> FlameSums {
         let (contexts, frames) =
@@ -87,6 +89,14 @@ impl Section for FlameSums {
             && self.frames.is_sound()
             && self.frames.examples().len() == self.contexts.nodes.len()
             && self.contexts.nodes.iter().all(|node| node.value.is_sound())
+    }
+
+    fn of_stored(version: u32, bytes: &[u8]) -> Result<FlameSums, Damaged> {
+        if version >= 2 {
+            return encoding::read(bytes);
+        }
+        let (contexts, frames): (_, Frames1) = encoding::read(bytes)?;
+        Ok(FlameSums { contexts, frames: frames.into() })
     }
 
     fn into_roots(self) -> BTreeMap<Endpoint, FlameSums> {

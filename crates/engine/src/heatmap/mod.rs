@@ -4,7 +4,6 @@ mod observe;
 pub(crate) mod query;
 mod subjects;
 
-pub use observe::{
-    ColumnEdge, ColumnOrder, Columns, HeatPart, HeatmapReport, sorted_column_keys, tied_column_keys,
-};
+pub(crate) use observe::sorted_column_keys;
+pub use observe::{ColumnEdge, ColumnOrder, Columns, HeatPart, HeatmapReport, tied_column_keys};
 pub use subjects::WAITING;

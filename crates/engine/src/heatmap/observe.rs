@@ -7,7 +7,9 @@
 use crate::endpoints::EndpointsReport;
 use crate::flame::{Collapser, PathTable};
 use crate::requests::{RequestEntry, RequestRef};
+use crate::run::request_pass::Rows;
 use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{Weight, WeightedSum};
 use pathlight_trace::{Endpoint, EndpointId, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -33,9 +35,9 @@ pub struct HeatmapReport {
     pub rows: EndpointsReport,
     /// Order of the columns.
     pub order: ColumnOrder,
-    /// Requests in each column; all 1 unless there are more requests than columns.
+    /// Requests seen in each column; all 1 unless there are more requests than columns.
     pub column_requests: Vec<u32>,
-    /// Sum of their latencies in microseconds.
+    /// Sum of their latencies in microseconds, by weight.
     pub column_latency_us: Vec<u128>,
     /// Earliest start among them, microseconds since the epoch.
     pub column_start_us: Vec<u64>,
@@ -45,7 +47,7 @@ pub struct HeatmapReport {
     pub column_ends: Vec<u32>,
     /// Row of each cell.
     pub cell_row: Vec<u32>,
-    /// Exclusive time of each cell, summed over the requests of its column, in microseconds.
+    /// Exclusive time of each cell, summed over the requests of its column by weight, in microseconds.
     pub cell_us: Vec<u128>,
     /// Share of the request's latency in millionths, the mean over the requests of the column; 0 without latency.
     pub cell_share_ppm: Vec<u32>,
@@ -61,6 +63,9 @@ impl HeatmapReport {
 
 /// Sort key of a request: what columns are ordered by, then latency. Equal keys are ordered by id.
 pub(super) type ColumnKey = (u64, u64);
+
+/// The key of a request, and how many requests it stands for.
+pub(crate) type WeightedKey = (ColumnKey, Weight);
 
 /// A border between columns: the first request of a column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,14 +117,10 @@ pub(super) fn column_of(
     })
 }
 
-/// Returns the sort keys of some requests, sorted. Partial of the first pass.
-pub fn sorted_column_keys(
-    set: &TraceSet,
-    table: &PathTable,
-    requests: &[u32],
-    order: &ColumnOrder,
-) -> Vec<ColumnKey> {
-    let mut keys = keys(set, table, requests, order);
+/// Returns the sort keys of some requests with their weights, sorted. Partial of the first pass.
+pub(crate) fn sorted_column_keys(rows: &Rows, order: &ColumnOrder) -> Vec<WeightedKey> {
+    let keys = keys(rows.set, rows.table, rows.requests, order);
+    let mut keys: Vec<WeightedKey> = keys.into_iter().zip(rows.numbers().map(|at| rows.weight(at))).collect();
     keys.compact_sort();
     keys
 }
@@ -144,26 +145,41 @@ pub fn tied_column_keys(
 
 /// The columns of all requests: how many there are, and where they begin.
 pub struct Columns {
-    sorted: Vec<ColumnKey>,
+    sorted: Vec<WeightedKey>,
     /// Ranks at which a column begins, the first one's 0 left out.
     starts: Vec<usize>,
 }
 
 impl Columns {
     /// Returns at most `columns` columns over the requests of all workers, which have these keys.
-    pub fn new(mut keys: Vec<ColumnKey>, columns: u32) -> Columns {
+    pub fn new(mut keys: Vec<WeightedKey>, columns: u32) -> Columns {
         // Stable: joins the sorted runs of the workers.
         keys.compact_sort();
-        let n = keys.len() as u64;
-        let columns = u64::from(columns.max(1)).min(n);
-        let starts = (1..columns).map(|k| (u128::from(k) * u128::from(n) / u128::from(columns)) as usize);
-        Columns { starts: starts.collect(), sorted: keys }
+        let columns = columns.max(1) as usize;
+        if keys.len() <= columns {
+            return Columns { starts: (1..keys.len()).collect(), sorted: keys };
+        }
+        // Each is a run of requests of equal weight; what weighs more than a column has one for itself.
+        let all: u128 = keys.iter().map(|key| u128::from(key.1.units())).sum();
+        let (mut starts, mut units) = (Vec::with_capacity(columns), 0);
+        let mut next = 1;
+        for (rank, (_, weight)) in keys.iter().enumerate() {
+            units += u128::from(weight.units());
+            let is_start = units * columns as u128 > next * all;
+            while next < columns as u128 && units * columns as u128 > next * all {
+                next += 1;
+            }
+            if is_start && rank > 0 && starts.len() + 1 < columns {
+                starts.push(rank);
+            }
+        }
+        Columns { starts, sorted: keys }
     }
 
     /// Returns the keys at which ids decide, sorted.
     pub fn tied(&self) -> Vec<ColumnKey> {
-        let tied = self.starts.iter().filter(|&&rank| self.sorted[rank - 1] == self.sorted[rank]);
-        let mut tied: Vec<ColumnKey> = tied.map(|&rank| self.sorted[rank]).collect();
+        let tied = self.starts.iter().filter(|&&rank| self.sorted[rank - 1].0 == self.sorted[rank].0);
+        let mut tied: Vec<ColumnKey> = tied.map(|&rank| self.sorted[rank].0).collect();
         tied.dedup();
         tied
     }
@@ -172,11 +188,11 @@ impl Columns {
     pub fn edges(&self, mut ties: Vec<(ColumnKey, String, String)>) -> Vec<ColumnEdge> {
         ties.compact_sort();
         let edges = self.starts.iter().map(|&rank| {
-            let key = self.sorted[rank];
-            if self.sorted[rank - 1] != key {
+            let key = self.sorted[rank].0;
+            if self.sorted[rank - 1].0 != key {
                 return ColumnEdge { key, ids: None };
             }
-            let before = rank - self.sorted.partition_point(|other| *other < key);
+            let before = rank - self.sorted.partition_point(|other| other.0 < key);
             let first = ties.partition_point(|tie| tie.0 < key);
             let tie = ties.get(first + before).filter(|tie| tie.0 == key);
             ColumnEdge { key, ids: tie.map(|(_, trace, span)| (trace.clone(), span.clone())) }
@@ -197,7 +213,8 @@ pub struct HeatPart {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct ColumnPart {
     requests: u32,
-    latency_us: u128,
+    weight: WeightedSum,
+    latency_us: WeightedSum,
     start_us: u64,
     pub example: RequestRef,
     pub cells_end: u32,
@@ -205,28 +222,29 @@ pub(super) struct ColumnPart {
 
 impl ColumnPart {
     /// Counts a request, not what it spends its time on.
-    pub fn add(&mut self, request: &RequestEntry) {
+    pub fn add(&mut self, request: &RequestEntry, weight: Weight) {
         self.start_us =
             if self.requests == 0 { request.start_us } else { self.start_us.min(request.start_us) };
         self.requests += 1;
-        self.latency_us += u128::from(request.latency_us);
+        self.weight.add(1, weight);
+        self.latency_us.add(request.latency_us, weight);
     }
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Cell {
     row: u32,
-    us: u128,
-    ppm: u64,
+    us: WeightedSum,
+    ppm: WeightedSum,
 }
 
 impl Cell {
     /// Adds the time of a request in a row.
-    pub fn add(&mut self, row: u32, us: u64, latency_us: u64) {
+    pub fn add(&mut self, row: u32, us: u64, latency_us: u64, weight: Weight) {
         self.row = row;
-        self.us += u128::from(us);
+        self.us.add(us, weight);
         let share = u128::from(us) * 1_000_000;
-        self.ppm += share.checked_div(u128::from(latency_us)).unwrap_or(0) as u64;
+        self.ppm.add(share.checked_div(u128::from(latency_us)).unwrap_or(0) as u64, weight);
     }
 }
 
@@ -238,7 +256,7 @@ struct ColumnSums {
 
 impl ColumnSums {
     fn new(rows: usize) -> ColumnSums {
-        ColumnSums { sums: vec![Cell { row: NO_ROW, us: 0, ppm: 0 }; rows], touched: Vec::new() }
+        ColumnSums { sums: vec![Cell { row: NO_ROW, ..Cell::default() }; rows], touched: Vec::new() }
     }
 
     fn add(&mut self, cell: Cell) {
@@ -247,8 +265,8 @@ impl ColumnSums {
             sum.row = cell.row;
             self.touched.push(cell.row);
         }
-        sum.us += cell.us;
-        sum.ppm += cell.ppm;
+        sum.us.merge(cell.us);
+        sum.ppm.merge(cell.ppm);
     }
 
     /// Hands each sum to `push`, by row, and resets all sums.
@@ -257,20 +275,15 @@ impl ColumnSums {
         for row in self.touched.drain(..) {
             let sum = &mut self.sums[row as usize];
             push(*sum);
-            *sum = Cell { row: NO_ROW, us: 0, ppm: 0 };
+            *sum = Cell { row: NO_ROW, ..Cell::default() };
         }
     }
 }
 
 impl HeatPart {
     /// Sums some requests of a worker's table.
-    pub fn observe(
-        set: &TraceSet,
-        table: &PathTable,
-        requests: &[u32],
-        order: &ColumnOrder,
-        edges: &[ColumnEdge],
-    ) -> HeatPart {
+    pub(crate) fn observe(rows: &Rows, order: &ColumnOrder, edges: &[ColumnEdge]) -> HeatPart {
+        let &Rows { set, table, requests, .. } = rows;
         let keys = keys(set, table, requests, order);
         let column = |(&r, key): (&u32, ColumnKey)| (column_of(set, table, edges, r, key) as u32, r);
         let mut chosen: Vec<(u32, u32)> = requests.iter().zip(keys).map(column).collect();
@@ -291,7 +304,8 @@ impl HeatPart {
             let column = &mut out.columns[number];
             for &(_, r) in same {
                 let request = &table.requests[r as usize];
-                column.add(request);
+                let weight = rows.weight(r);
+                column.add(request, weight);
                 let best = table.requests[slowest as usize].latency_us;
                 if request.latency_us.cmp(&best).then_with(|| table.compare_ids(set, slowest, r))
                     == Ordering::Greater
@@ -300,7 +314,7 @@ impl HeatPart {
                 }
                 for entry in collapser.collapse(table, r) {
                     let mut cell = Cell::default();
-                    cell.add(entry.endpoint.0, entry.exclusive_us, request.latency_us);
+                    cell.add(entry.endpoint.0, entry.exclusive_us, request.latency_us, weight);
                     sums.add(cell);
                 }
             }
@@ -340,7 +354,8 @@ impl HeatPart {
                     column.example = own.example.clone();
                 }
                 column.requests += own.requests;
-                column.latency_us += own.latency_us;
+                column.weight.merge(own.weight);
+                column.latency_us.merge(own.latency_us);
                 column.start_us = column.start_us.min(own.start_us);
                 let from = number.checked_sub(1).map_or(0, |before| part.columns[before].cells_end as usize);
                 for cell in &part.cells[from..own.cells_end as usize] {
@@ -356,12 +371,12 @@ impl HeatPart {
             }
             sums.flush(|cell| {
                 report.cell_row.push(cell.row);
-                report.cell_us.push(cell.us);
-                report.cell_share_ppm.push((cell.ppm / u64::from(column.requests)) as u32);
+                report.cell_us.push(cell.us.rounded());
+                report.cell_share_ppm.push(cell.ppm.over(column.weight) as u32);
             });
             report.column_ends.push(report.cell_row.len() as u32);
             report.column_requests.push(column.requests);
-            report.column_latency_us.push(column.latency_us);
+            report.column_latency_us.push(column.latency_us.rounded());
             report.column_start_us.push(column.start_us);
             report.column_example.push(column.example);
         }
@@ -376,17 +391,22 @@ mod tests {
 
     #[test]
     fn columns_are_runs_of_equally_many_requests() {
-        let keys: Vec<ColumnKey> = (0..10).map(|i| (i, 0)).collect();
+        let keys: Vec<WeightedKey> = (0..10).map(|i| ((i, 0), Weight::ONE)).collect();
         let columns = Columns::new(keys, 4);
         assert_eq!(columns.starts, [2, 5, 7]);
         assert!(columns.tied().is_empty());
-        assert_eq!(Columns::new((0..10).map(|i| (i, 0)).collect(), 100).starts.len(), 9);
+        assert_eq!(Columns::new((0..10).map(|i| ((i, 0), Weight::ONE)).collect(), 100).starts.len(), 9);
         assert!(Columns::new(Vec::new(), 100).edges(Vec::new()).is_empty());
+        // Of sampled ones runs of equal weight: eight of weight 1, then one of 8.
+        let weight = |i: u64| Weight::of_count(if i == 8 { 8.0 } else { 1.0 }).unwrap_or_default();
+        let of = |columns| Columns::new((0..9).map(|i| ((i, 0), weight(i))).collect(), columns).starts;
+        assert_eq!((of(2), of(4), of(9)), (vec![8], vec![4, 8], (1..9).collect()));
     }
 
     #[test]
     fn ids_decide_where_a_border_falls_among_equal_keys() {
-        let columns = Columns::new(vec![(7, 7), (5, 5), (5, 5), (5, 5)], 2);
+        let columns =
+            Columns::new([(7, 7), (5, 5), (5, 5), (5, 5)].map(|key| (key, Weight::ONE)).to_vec(), 2);
         assert_eq!(columns.tied(), [(5, 5)]);
         let ties = ["c", "a", "b"].map(|id| ((5, 5), id.to_owned(), String::new()));
         let edges = columns.edges(ties.to_vec());

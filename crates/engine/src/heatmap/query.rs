@@ -3,6 +3,7 @@
 use crate::EngineError;
 use crate::endpoints::EndpointPart;
 use crate::endpoints::query::EndpointsPass;
+use crate::heatmap::observe::WeightedKey;
 use crate::heatmap::subjects::{CellsObserver, RowsObserver, ServiceRows, TiesObserver};
 use crate::heatmap::{
     ColumnEdge, ColumnOrder, Columns, HeatPart, HeatmapReport, sorted_column_keys, tied_column_keys,
@@ -71,10 +72,10 @@ pub(crate) struct ColumnKeysPass {
 }
 
 impl RequestPass for ColumnKeysPass {
-    type Part = Vec<(u64, u64)>;
+    type Part = Vec<WeightedKey>;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        over.sweep(move |rows| sorted_column_keys(rows.set, rows.table, rows.requests, &self.order))
+        over.sweep(move |rows| sorted_column_keys(rows, &self.order))
     }
 }
 
@@ -104,9 +105,7 @@ impl RequestPass for CellsPass {
     type Part = HeatPart;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        over.sweep(move |rows| {
-            HeatPart::observe(rows.set, rows.table, rows.requests, &self.order, &self.edges)
-        })
+        over.sweep(move |rows| HeatPart::observe(rows, &self.order, &self.edges))
     }
 }
 
@@ -120,7 +119,7 @@ impl RequestPass for ServiceRowsPass {
     type Part = ServiceRows;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        let observer = RowsObserver::new(over.set, over.settings.overlap, self.order);
+        let observer = RowsObserver::new(over.set, over.settings.overlap, self.order, over.weighing);
         over.walk(observer)
     }
 }
@@ -152,7 +151,8 @@ impl RequestPass for ServiceCellsPass {
     type Part = HeatPart;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        let observer = CellsObserver::new(over.set, over.settings.overlap, self.order, self.edges);
+        let observer =
+            CellsObserver::new(over.set, over.settings.overlap, self.order, self.edges).by(over.weighing);
         over.walk(observer)
     }
 }

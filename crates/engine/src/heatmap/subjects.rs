@@ -1,12 +1,16 @@
 //! The heat map of services: a row for the own work of each, and one for waiting for it, as the verdict divides a path
 //! (section 9 of `docs/definitions/verdict.md`).
 
-use super::observe::{Cell, ColumnEdge, ColumnKey, ColumnOrder, ColumnPart, HeatPart, column_of};
+use super::observe::{
+    Cell, ColumnEdge, ColumnKey, ColumnOrder, ColumnPart, HeatPart, WeightedKey, column_of,
+};
 use crate::endpoints::{EndpointTotals, EndpointsReport};
-use crate::flame::{Observer, PathFinder, PathTable, Weight, pack_sorted, unpack_sorted};
-use crate::requests::{PercentileRange, RangeFacts, RequestRef};
+use crate::flame::column::TimeColumn;
+use crate::flame::{Observer, PathFinder, PathTable};
+use crate::requests::{PercentileRange, RangeFacts, RequestRef, Weighing};
 use crate::verdict::answer_of_other_service;
 use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::Weights;
 use pathlight_base::steps::in_blocks;
 use pathlight_trace::{Endpoint, Flags, NO_ROW, Overlap, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -132,10 +136,10 @@ impl OrderedPaths {
 /// The rows of some requests, and the sort keys of these: an accumulator.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ServiceRows {
-    requests: u64,
+    requests: Weights,
     rows: Vec<RowPart>,
     /// Sorted.
-    pub keys: Vec<ColumnKey>,
+    pub keys: Vec<WeightedKey>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -143,55 +147,53 @@ struct RowPart {
     name: Endpoint,
     spans: u64,
     errors: u64,
-    /// Of each request that has the row; sorted and packed.
-    exclusive_us: Vec<u64>,
-    inclusive_us: Vec<u64>,
+    /// Of each request that has the row.
+    exclusive_us: TimeColumn,
+    inclusive_us: TimeColumn,
 }
 
 impl ServiceRows {
     /// Joins parts of disjoint requests and finishes: one row for each part of a service, by its name.
     pub fn finish(parts: Vec<ServiceRows>, range: PercentileRange, facts: RangeFacts) -> EndpointsReport {
-        let requests = parts.iter().map(|part| part.requests).sum();
+        let mut requests = Weights::default();
+        parts.iter().for_each(|part| requests.merge(&part.requests));
         let mut rows: BTreeMap<Endpoint, Vec<RowPart>> = BTreeMap::new();
         for row in parts.into_iter().flat_map(|part| part.rows) {
             rows.entry(row.name.clone()).or_default().push(row);
         }
         let mut report = EndpointsReport { range: Some(range), facts, ..EndpointsReport::default() };
         for (name, same) in rows {
-            let weight = |values: fn(&RowPart) -> &Vec<u64>| {
-                let mut sorted: Vec<u64> =
-                    same.iter().flat_map(|row| unpack_sorted(values(row).clone())).collect();
-                // A stable sort joins the runs of the parts.
-                sorted.sort();
-                (sorted.len() as u64, Weight::of_sorted(&sorted, requests))
-            };
-            let (having, exclusive_us) = weight(|row| &row.exclusive_us);
+            let weight =
+                |column: fn(&RowPart) -> &TimeColumn| TimeColumn::summary(same.iter().map(column), &requests);
             report.endpoints.push(name);
             report.rows.push(EndpointTotals {
-                exclusive_us,
-                inclusive_us: weight(|row| &row.inclusive_us).1,
-                requests: having,
+                exclusive_us: weight(|row| &row.exclusive_us),
+                inclusive_us: weight(|row| &row.inclusive_us),
+                requests: same.iter().map(|row| row.exclusive_us.len() as u64).sum(),
                 spans: same.iter().map(|row| row.spans).sum(),
                 errors: same.iter().map(|row| row.errors).sum(),
                 ..EndpointTotals::default()
             });
         }
+        report.by_weight();
         report
     }
 }
 
 /// Observes the rows of one worker's requests.
 pub(crate) struct RowsObserver {
+    weighing: Weighing,
+    requests: Weights,
     paths: OrderedPaths,
     rows: Vec<RowPart>,
-    keys: Vec<ColumnKey>,
+    keys: Vec<WeightedKey>,
 }
 
 impl RowsObserver {
-    pub fn new(set: &TraceSet, overlap: Overlap, order: ColumnOrder) -> RowsObserver {
+    pub fn new(set: &TraceSet, overlap: Overlap, order: ColumnOrder, weighing: Weighing) -> RowsObserver {
         let paths = OrderedPaths::new(set, overlap, order);
         let rows = vec![RowPart::default(); paths.paths.names.len()];
-        RowsObserver { paths, rows, keys: Vec::new() }
+        RowsObserver { weighing, requests: Weights::default(), paths, rows, keys: Vec::new() }
     }
 }
 
@@ -200,30 +202,28 @@ impl Observer for RowsObserver {
 
     fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
         let (key, entries) = self.paths.find(set, table, tree, request);
-        self.keys.push(key);
+        let weight = self.weighing.weight(set, &table.requests[request as usize]);
+        self.keys.push((key, weight));
+        self.requests.add(weight);
         for entry in entries {
             let row = &mut self.rows[entry.row as usize];
             row.spans += entry.spans;
             row.errors += entry.errors;
-            row.exclusive_us.push(entry.exclusive_us);
-            row.inclusive_us.push(entry.inclusive_us);
+            row.exclusive_us.push(entry.exclusive_us, weight);
+            row.inclusive_us.push(entry.inclusive_us, weight);
         }
     }
 
     fn finish(mut self, _: &TraceSet) -> ServiceRows {
         self.keys.compact_sort();
-        let sorted = |mut values: Vec<u64>| {
-            values.sort_unstable();
-            pack_sorted(values)
-        };
         let rows = self.rows.into_iter().zip(self.paths.paths.names);
         let rows = rows.filter(|(row, _)| row.spans > 0).map(|(row, name)| RowPart {
             name,
-            exclusive_us: sorted(row.exclusive_us),
-            inclusive_us: sorted(row.inclusive_us),
+            exclusive_us: row.exclusive_us.packed(),
+            inclusive_us: row.inclusive_us.packed(),
             ..row
         });
-        ServiceRows { requests: self.keys.len() as u64, rows: rows.collect(), keys: self.keys }
+        ServiceRows { requests: self.requests, rows: rows.collect(), keys: self.keys }
     }
 }
 
@@ -258,6 +258,7 @@ impl Observer for TiesObserver {
 
 /// Observes the cells of one worker's requests, in columns between these edges.
 pub(crate) struct CellsObserver {
+    weighing: Weighing,
     paths: OrderedPaths,
     edges: Vec<ColumnEdge>,
     columns: Vec<ColumnPart>,
@@ -276,12 +277,18 @@ impl CellsObserver {
     ) -> CellsObserver {
         let columns = edges.len() + 1;
         CellsObserver {
+            weighing: Weighing::default(),
             paths: OrderedPaths::new(set, overlap, order),
             columns: vec![ColumnPart::default(); columns],
             slowest: vec![None; columns],
             cells: BTreeMap::new(),
             edges,
         }
+    }
+
+    /// Returns an observer of the same requests, each counted as this says.
+    pub fn by(self, weighing: Weighing) -> CellsObserver {
+        CellsObserver { weighing, ..self }
     }
 }
 
@@ -292,7 +299,8 @@ impl Observer for CellsObserver {
         let (key, entries) = self.paths.find(set, table, tree, request);
         let facts = &table.requests[request as usize];
         let number = column_of(set, table, &self.edges, request, key);
-        self.columns[number].add(facts);
+        let weight = self.weighing.weight(set, facts);
+        self.columns[number].add(facts, weight);
         let is_slower = |than: u32| {
             facts
                 .latency_us
@@ -307,7 +315,7 @@ impl Observer for CellsObserver {
         }
         for entry in entries {
             let cell = self.cells.entry((number as u32, entry.row)).or_default();
-            cell.add(entry.row, entry.exclusive_us, facts.latency_us);
+            cell.add(entry.row, entry.exclusive_us, facts.latency_us, weight);
         }
     }
 

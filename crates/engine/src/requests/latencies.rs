@@ -1,7 +1,8 @@
 //! Starts and latencies of requests, by request type; the slowest tenth and the faster half of each type.
 
-use super::{PercentileRange, RequestEntry, RequestType, RequestTypes};
+use super::{PercentileRange, RequestType, RequestTypes};
 use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{Weight, WeightedSum, Weights, sort_weighted};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -12,10 +13,13 @@ const MIN_REQUESTS: usize = 10;
 /// The least requests of a tail.
 const MIN_TAIL: usize = 5;
 
-/// Start and latency in microseconds of the requests of each type: an accumulator.
+/// Start and latency of a request in microseconds, and how many requests it stands for.
+pub type TimedRequest = (u64, u64, Weight);
+
+/// The requests of each type: an accumulator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypeLatencies {
-    types: BTreeMap<RequestType, Vec<(u64, u64)>>,
+    types: BTreeMap<RequestType, Vec<TimedRequest>>,
 }
 
 /// The latency of all requests of a type.
@@ -23,9 +27,9 @@ pub struct TypeLatencies {
 pub struct TypeTime {
     /// The type.
     pub kind: RequestType,
-    /// Number of requests.
+    /// Number of requests seen.
     pub requests: u64,
-    /// Sum of their latencies in microseconds.
+    /// Sum of their latencies in microseconds, by weight.
     pub latency_us: u128,
 }
 
@@ -34,9 +38,9 @@ pub struct TypeTime {
 pub struct TypeCut {
     /// The type.
     pub name: RequestType,
-    /// Number of requests.
-    pub requests: u64,
-    /// Sum of their latencies in microseconds.
+    /// The requests.
+    pub requests: Weights,
+    /// Sum of their latencies in microseconds, by weight.
     pub sum_us: u128,
     /// The lower median of their latency: the faster half takes at most this long.
     pub fast_to_us: u64,
@@ -46,18 +50,20 @@ pub struct TypeCut {
     /// The lower median of the tail; 0 without one.
     pub tail_p50_us: u64,
     /// Requests of the faster half, all that are as fast as its last one.
-    pub fast: u64,
+    pub fast: Weights,
     /// Requests of the tail, all that are as slow as its first one.
-    pub tail: u64,
+    pub tail: Weights,
 }
 
 impl TypeLatencies {
-    /// Lists some of all requests of a worker, which are of these types.
-    pub fn observe(all: &[RequestEntry], types: &RequestTypes, requests: &[u32]) -> TypeLatencies {
-        let mut by_number: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
-        for &number in requests {
-            let request = &all[number as usize];
-            by_number.entry(types.of(number)).or_default().push((request.start_us, request.latency_us));
+    /// Lists some requests, each with its number, which are of these types.
+    pub fn observe(
+        types: &RequestTypes,
+        requests: impl Iterator<Item = (u32, TimedRequest)>,
+    ) -> TypeLatencies {
+        let mut by_number: BTreeMap<u32, Vec<TimedRequest>> = BTreeMap::new();
+        for (number, request) in requests {
+            by_number.entry(types.of(number)).or_default().push(request);
         }
         let name = |number: u32| types.names()[number as usize].clone();
         TypeLatencies { types: by_number.into_iter().map(|(number, times)| (name(number), times)).collect() }
@@ -78,10 +84,10 @@ impl TypeLatencies {
     /// Returns how many types there are, and of those with most latency in all, at most a hundred, the name, the number of
     /// requests and the sum of their latencies in microseconds, most first.
     pub fn sums(&self) -> (u64, Vec<TypeTime>) {
-        let sum = |(kind, times): (&RequestType, &Vec<(u64, u64)>)| TypeTime {
+        let sum = |(kind, times): (&RequestType, &Vec<TimedRequest>)| TypeTime {
             kind: kind.clone(),
             requests: times.len() as u64,
-            latency_us: times.iter().map(|&(_, latency_us)| u128::from(latency_us)).sum(),
+            latency_us: sum_us(times.iter().map(|&(_, latency_us, weight)| (latency_us, weight))),
         };
         let mut sums: Vec<TypeTime> = self.types.iter().map(sum).collect();
         // Stable: equal ones stay by name.
@@ -90,8 +96,8 @@ impl TypeLatencies {
         (self.types.len() as u64, sums)
     }
 
-    /// Returns the start and latency of the requests of a type, by start.
-    pub fn times(&self, name: &RequestType) -> &[(u64, u64)] {
+    /// Returns the requests of a type, by start.
+    pub fn times(&self, name: &RequestType) -> &[TimedRequest] {
         self.types.get(name).map_or(&[], Vec::as_slice)
     }
 
@@ -105,40 +111,67 @@ impl TypeLatencies {
         cuts
     }
 
-    /// Returns the start and latency of the requests of every type.
-    pub fn all(&self) -> impl Iterator<Item = &(u64, u64)> {
+    /// Returns the requests of every type.
+    pub fn all(&self) -> impl Iterator<Item = &TimedRequest> {
         self.types.values().flatten()
     }
 }
 
+/// Returns the sum of latencies by weight, rounded.
+fn sum_us(latencies: impl Iterator<Item = (u64, Weight)>) -> u128 {
+    let mut sum = WeightedSum::default();
+    latencies.for_each(|(us, weight)| sum.add(us, weight));
+    sum.rounded()
+}
+
+fn weights_of(requests: &[(u64, Weight)]) -> Weights {
+    Weights::of(requests.iter().map(|request| request.1))
+}
+
+/// Returns how many of some requests come before their weight reaches this part of all.
+fn before_part(weights: impl Iterator<Item = Weight>, all: &Weights, parts: u128) -> usize {
+    let mut units = 0;
+    let reaches = |weight: Weight| {
+        units += u128::from(weight.units());
+        units * parts >= all.units
+    };
+    weights.map(reaches).take_while(|reached| !reached).count()
+}
+
+/// Returns the lower median of sorted latencies; 0 without any.
+fn lower_median_us(sorted: &[(u64, Weight)], all: &Weights) -> u64 {
+    sorted.get(before_part(sorted.iter().map(|of| of.1), all, 2)).map_or(0, |of| of.0)
+}
+
 impl TypeCut {
-    fn of(name: &RequestType, times: &[(u64, u64)]) -> TypeCut {
-        let mut sorted: Vec<u64> = times.iter().map(|time| time.1).collect();
-        sorted.sort_unstable();
-        let n = sorted.len();
-        let at = |rank: usize| sorted.get(rank).copied().unwrap_or(0);
-        let fast_to_us = at(n.saturating_sub(1) / 2);
-        let tail = n.div_ceil(10).max(MIN_TAIL);
-        let tail_from_us = (n >= MIN_REQUESTS).then(|| at(n - tail)).filter(|&from| from > fast_to_us);
-        let slow = tail_from_us.map_or(0, |from| n - sorted.partition_point(|&us| us < from));
+    fn of(name: &RequestType, times: &[TimedRequest]) -> TypeCut {
+        let mut sorted: Vec<(u64, Weight)> = times.iter().map(|time| (time.1, time.2)).collect();
+        sort_weighted(&mut sorted);
+        let (n, requests) = (sorted.len(), weights_of(&sorted));
+        let fast_to_us = lower_median_us(&sorted, &requests);
+        let tenth = 1 + before_part(sorted.iter().rev().map(|of| of.1), &requests, 10);
+        let from = (n >= MIN_REQUESTS).then(|| sorted[n - tenth.max(MIN_TAIL)].0);
+        let tail_from_us = from.filter(|&from| from > fast_to_us);
+        let first = tail_from_us.map_or(n, |from| sorted.partition_point(|of| of.0 < from));
+        let (fast, tail) = (&sorted[..sorted.partition_point(|of| of.0 <= fast_to_us)], &sorted[first..]);
+        let of_tail = weights_of(tail);
         TypeCut {
             name: name.clone(),
-            requests: n as u64,
-            sum_us: sorted.iter().map(|&us| u128::from(us)).sum(),
+            requests,
+            sum_us: sum_us(sorted.iter().copied()),
             fast_to_us,
-            fast: sorted.partition_point(|&us| us <= fast_to_us) as u64,
-            tail: slow as u64,
-            tail_p50_us: if slow > 0 { at(n - slow + (slow - 1) / 2) } else { 0 },
+            fast: weights_of(fast),
+            tail: of_tail,
+            tail_p50_us: lower_median_us(tail, &of_tail),
             tail_from_us,
         }
     }
 
     /// Returns the percentile range of the slowest requests, and that of the faster half; `None` if there is no tail.
     pub fn ranges(&self) -> Option<(PercentileRange, PercentileRange)> {
-        let n = self.requests;
-        (self.tail > 0).then(|| {
-            (PercentileRange::of_ranks(n - self.tail..n, n), PercentileRange::of_ranks(0..self.fast, n))
-        })
+        // By weight, as percentile ranges go.
+        let [n, tail, fast] = [&self.requests, &self.tail, &self.fast].map(|of| of.units as u64);
+        (tail > 0).then(|| (PercentileRange::of_ranks(n - tail..n, n), PercentileRange::of_ranks(0..fast, n)))
     }
 }
 
@@ -150,7 +183,8 @@ mod tests {
     impl TypeLatencies {
         /// Returns the requests of these root endpoints and latencies, one every 10 us.
         pub(crate) fn every_10_us(of: &[(&str, &[u64])]) -> TypeLatencies {
-            let times = |us: &&[u64]| us.iter().enumerate().map(|(i, &us)| (i as u64 * 10, us)).collect();
+            let at = |(i, &us): (usize, &u64)| (i as u64 * 10, us, Weight::ONE);
+            let times = |us: &&[u64]| us.iter().enumerate().map(at).collect();
             let types =
                 of.iter().map(|(name, us)| (RequestType::whole(Endpoint::new("s", *name)), times(us)));
             TypeLatencies { types: types.collect() }
@@ -172,6 +206,28 @@ mod tests {
     }
 
     #[test]
+    fn halves_and_tenths_of_sampled_requests_go_by_weight() {
+        let name = RequestType::whole(Endpoint::new("s", "x"));
+        // 90 fast ones that stand for ten each, and 100 slow ones that were all kept: a tenth of a thousand.
+        let times: Vec<TimedRequest> = (0..190)
+            .map(|i| (i, 1000 + i, Weight::of_count(if i < 90 { 10.0 } else { 1.0 }).unwrap_or_default()))
+            .collect();
+        let cut = TypeCut::of(&name, &times);
+        assert_eq!((cut.fast_to_us, cut.tail_from_us, cut.tail.seen), (1049, Some(1090), 100));
+        assert_eq!((cut.fast.requests(), cut.tail_p50_us), (500.0, 1139));
+        let (tail, fast) = cut.ranges().unwrap();
+        assert_eq!((tail, fast), (PercentileRange::open(90_000, 100_000), PercentileRange::open(0, 50_000)));
+        // Equal weights are as none.
+        let with = |weight: f64| {
+            let weight = Weight::of_count(weight).unwrap_or_default();
+            let times: Vec<TimedRequest> = (0..57).map(|i| (i, 100 + i * i, weight)).collect();
+            let cut = TypeCut::of(&name, &times);
+            (cut.fast_to_us, cut.tail_from_us, cut.tail_p50_us, cut.fast.seen, cut.tail.seen, cut.ranges())
+        };
+        assert_eq!(with(37.5), with(1.0));
+    }
+
+    #[test]
     fn tails_are_a_tenth_and_only_the_diagnosis_has_them_of_fewer_than_five() {
         use crate::diagnosis::{DiagnosisSettings, normal_of};
         for n in 10..=60_usize {
@@ -179,7 +235,7 @@ mod tests {
             let cut = TypeLatencies::every_10_us(&[("type", &latencies)]).cuts().remove(0);
             let of_findings = n.div_ceil(10).max(5);
             assert_eq!(
-                (cut.tail, cut.tail_from_us),
+                (cut.tail.seen, cut.tail_from_us),
                 (of_findings as u64, Some((n - of_findings + 1) as u64)),
                 "{n}"
             );

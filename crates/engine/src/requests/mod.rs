@@ -11,14 +11,16 @@ pub mod search;
 mod selected;
 mod selection;
 mod types;
+mod weighing;
 
 pub use chosen::{ChosenSigns, LatencyLimit};
 pub use entry::{RequestEntry, RequestKey, RequestRef};
-pub use latencies::{TypeCut, TypeLatencies, TypeTime};
+pub use latencies::{TimedRequest, TypeCut, TypeLatencies, TypeTime};
 pub(crate) use range::some_of;
 pub use range::{PercentileRange, RangeFacts, RangeMark, RangeReport, WeightedFacts};
 pub use selected::{Cut, Ends, SelectedRequests};
 pub use selection::{Filter, HitFilter, OnlyFilter, RootEndpoint, Selection, Until};
 pub use types::{GroupBy, RequestType, RequestTypes, TypeFacts, TypeNames};
+pub use weighing::Weighing;
 
 pub use pathlight_trace::{Overlap, PathSettings, Reading, ReadingRule, RequestRoots};

@@ -174,6 +174,14 @@ impl RangeFacts {
         self.weighted.as_ref().is_some_and(|weighted| !weighted.is_off)
     }
 
+    /// Returns how many requests each of the percentile range counts as.
+    pub fn weights(&self) -> Weights {
+        match &self.weighted {
+            Some(weighted) if !weighted.is_off => weighted.inside,
+            _ => Weights::of_ones(self.requests),
+        }
+    }
+
     /// Returns the mean latency of the percentile range in microseconds, as its sum goes.
     pub fn mean_us(&self) -> f64 {
         match &self.weighted {

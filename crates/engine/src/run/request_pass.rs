@@ -5,8 +5,9 @@ use super::partials::frame;
 use super::set_pass::Numbered;
 use crate::flame::done::{DonePath, Follower};
 use crate::flame::{Observer, PathTable, Walk};
-use crate::requests::RequestTypes;
+use crate::requests::{RequestTypes, Weighing};
 use pathlight_base::encoding;
+use pathlight_base::statistics::Weight;
 use pathlight_trace::{PathSettings, TraceSet};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,8 @@ pub(crate) trait RunningPass {
 pub(crate) struct Over<'a> {
     pub set: &'a TraceSet,
     pub settings: PathSettings,
+    /// How many requests each counts as.
+    pub weighing: Weighing,
     /// If paths are those until everything is done: the traces, ascending, that links connect with too many others.
     pub apart: Option<Vec<u32>>,
     /// The types of all requests of the table, if the pass distinguishes them.
@@ -102,9 +105,9 @@ impl Over<'_> {
         rows: usize,
         mut observe: impl FnMut(&Rows) -> P + 'static,
     ) -> Box<dyn RunningPass> {
-        let Over { settings, types, requests, .. } = self;
+        let Over { settings, weighing, types, requests, .. } = self;
         let observe = Box::new(move |rows: &Rows| encoding::write(&observe(rows)));
-        Box::new(Sweep { settings, types, requests, next: 0, rows, observe, parts: Vec::new() })
+        Box::new(Sweep { settings, weighing, types, requests, next: 0, rows, observe, parts: Vec::new() })
     }
 }
 
@@ -113,6 +116,7 @@ pub(crate) struct Rows<'a> {
     pub set: &'a TraceSet,
     pub table: &'a PathTable,
     pub settings: PathSettings,
+    pub weighing: Weighing,
     pub types: &'a RequestTypes,
     pub requests: &'a [u32],
 }
@@ -121,6 +125,11 @@ impl Rows<'_> {
     /// Returns the numbers of the requests.
     pub fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
         self.requests.iter().copied()
+    }
+
+    /// Returns how many requests one counts as.
+    pub fn weight(&self, request: u32) -> Weight {
+        self.weighing.weight(self.set, &self.table.requests[request as usize])
     }
 }
 
@@ -133,6 +142,7 @@ type Observe = dyn FnMut(&Rows) -> Vec<u8>;
 /// A pass over the path table alone: some requests at a time, each a part for itself.
 struct Sweep {
     settings: PathSettings,
+    weighing: Weighing,
     types: Arc<RequestTypes>,
     requests: Vec<u32>,
     next: usize,
@@ -152,7 +162,8 @@ impl RunningPass for Sweep {
                 self.next += 1;
             }
             let requests = &self.requests[from..self.next];
-            let rows = Rows { set, table, settings: self.settings, types: &self.types, requests };
+            let (settings, weighing) = (self.settings, self.weighing);
+            let rows = Rows { set, table, settings, weighing, types: &self.types, requests };
             self.parts.push((self.observe)(&rows));
             if self.next == self.requests.len() {
                 return true;

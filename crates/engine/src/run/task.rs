@@ -12,7 +12,7 @@ use crate::EngineError;
 use crate::flame::{PathTable, TableBuilder, pack_sorted};
 use crate::flow::passes::FlowTask;
 use crate::passes::{start_over, start_over_set};
-use crate::requests::{RequestKey, Selection, TypeFacts, Until};
+use crate::requests::{RequestKey, Selection, TypeFacts, Until, Weighing};
 use pathlight_base::encoding;
 use pathlight_base::statistics::Weight;
 use pathlight_trace::{PlaceFacts, hash_bytes};
@@ -228,7 +228,8 @@ impl PassTask {
                         Until::Answer => None,
                         Until::Done => Some(traces_of(&session.set, &self.named.apart)),
                     };
-                    let over = Over { set: &session.set, settings, apart, types, requests };
+                    let weighing = Weighing::of(selection, &session.set);
+                    let over = Over { set: &session.set, settings, weighing, apart, types, requests };
                     self.running = Some(start_over(pass, over)?);
                 }
                 let partial = request_pass::step(&mut self.running, &session.set, table, time_is_up);

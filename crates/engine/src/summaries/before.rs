@@ -8,7 +8,7 @@ use super::sections::Sections;
 use super::{FileError, LatencyBin, RootPart, Sketch, Summary, SummarySettings};
 use crate::anomalies::call_tree::FactPart;
 use crate::anomalies::summed::NormalRequests;
-use crate::compare::ComparePart;
+use crate::compare::summed::Frames1;
 use crate::diagnosis::summed::DiagnosisSums;
 use crate::endpoints::summed::SummedEndpoints;
 use crate::errors::summed::ErrorSums;
@@ -30,7 +30,7 @@ struct Whole<R> {
     spans: u64,
     start_us: Option<(u64, u64)>,
     contexts: Contexts<NodePart>,
-    frames: ComparePart,
+    frames: Frames1,
     roots: BTreeMap<Endpoint, R>,
 }
 
@@ -138,7 +138,7 @@ fn summary<R: Into<Root>>(whole: Whole<R>, normal: Option<NormalRequests>) -> Re
         diagnosis.push(of_diagnosis.map(|sums| (root, sums)));
     }
     let sections = Sections {
-        flame: Summed::Here(FlameSums { contexts, frames }),
+        flame: Summed::Here(FlameSums { contexts, frames: frames.into() }),
         endpoints: Summed::Here(endpoints),
         services: Summed::Here(services),
         errors: summed(errors.into_iter().collect()),

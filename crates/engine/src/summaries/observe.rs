@@ -13,6 +13,7 @@ use crate::errors::{ErrorsObserver, ErrorsPart};
 use crate::flame::summed::FlameSums;
 use crate::flame::{Contexts, NodePart, PathTable, Walk};
 use crate::flow::summed::FlowObserver;
+use crate::requests::Weighing;
 use crate::verdict::{ServicesObserver, ServicesPartial};
 use pathlight_base::statistics::Moments;
 use pathlight_trace::{Endpoint, EndpointId, TraceSet};
@@ -49,6 +50,8 @@ impl Summary {
     /// Summarises all traces of a sealed set.
     pub fn observe(set: &TraceSet, settings: &SummarySettings) -> Summary {
         let table = PathTable::build(set, &settings.root, settings.path);
+        // Sketches count each request once, and so does all beside them.
+        let weighing = Weighing::default();
         let mut contexts: Vec<Values> = table.contexts().iter().map(|_| Values::default()).collect();
         let mut roots: FxHashMap<u32, Requests> = FxHashMap::default();
         let mut start_us: Option<(u64, u64)> = None;
@@ -102,8 +105,12 @@ impl Summary {
         });
         // Merging brings contexts into their order, which does not depend on that of the traces.
         let contexts = Contexts::merge(vec![Contexts::of_table(set, &table, nodes.collect())], |_, _| ());
-        let frames =
-            ComparePart::merge(vec![ComparePart::observe(set, &table, 0..table.requests.len() as u32)]);
+        let frames = ComparePart::merge(vec![ComparePart::observe(
+            set,
+            &table,
+            0..table.requests.len() as u32,
+            weighing,
+        )]);
         let name = |endpoint: u32| {
             let (service, operation) = set.endpoint_name(EndpointId(endpoint));
             Endpoint::new(service, operation)

@@ -14,7 +14,8 @@ pub(super) const CALLEES: f64 = 0.25;
 pub(super) struct Pair {
     pub sum: Sum,
     reply: Sum,
-    pub calls: u64,
+    /// Calls, by weight.
+    pub calls: f64,
     /// The caller's share of the excess, 0 to 1.
     pub caller_share: f64,
     /// Nobody else calls, and the caller calls nobody else.
@@ -69,34 +70,34 @@ pub(super) fn caller_shares<'a>(
 /// one caller and one callee is the callee's.
 pub(super) fn attribute<'a>(
     compared: &[Compared<'a>],
-    requests: u64,
+    requests: f64,
     is_coarse: bool,
 ) -> BTreeMap<(&'a str, &'a str), Pair> {
     let mut pairs: BTreeMap<(&str, &str), Pair> = BTreeMap::new();
-    let mut work: BTreeMap<&str, (Sum, u64)> = BTreeMap::new();
+    let mut work: BTreeMap<&str, (Sum, f64)> = BTreeMap::new();
     for one in compared {
-        let Some(measured) = one.measured else { continue };
+        let Some(measured) = &one.measured else { continue };
+        let calls = one.cell.us.weights().requests();
         match one.key {
             CellKey::Edge { caller, callee } => {
                 let pair = pairs.entry((caller, &callee.service)).or_default();
                 pair.sum.add(measured.sum);
                 pair.reply.add(measured.reply);
-                pair.calls += one.cell.n;
+                pair.calls += calls;
             }
             CellKey::Own { entry, .. } => {
                 let (sum, visits) = work.entry(&entry.service).or_default();
                 sum.add(measured.sum);
-                *visits += one.cell.n;
+                *visits += calls;
             }
         }
     }
-    let requests = requests as f64;
     let per_call_us: BTreeMap<(&str, &str), f64> =
-        pairs.iter().map(|(&key, pair)| (key, pair.sum.excess_us * requests / pair.calls as f64)).collect();
+        pairs.iter().map(|(&key, pair)| (key, pair.sum.excess_us * requests / pair.calls)).collect();
     // The most that a value may have changed by, on average.
-    let most_us = |sum: Sum, values: u64| {
+    let most_us = |sum: Sum, values: f64| {
         let excess = sum.excess();
-        (excess.excess_us.abs() + excess.uncertainty_us) * requests / values as f64
+        (excess.excess_us.abs() + excess.uncertainty_us) * requests / values
     };
     let is_callees = |caller: &'a str, callee: &'a str| {
         let pair = &pairs[&(caller, callee)];

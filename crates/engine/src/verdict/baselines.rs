@@ -3,27 +3,23 @@
 use super::ServicesPartial;
 use super::cells::{Cell, CellKey};
 use super::drift::{Drifts, OF_THE_WHOLE};
-use super::excess::{Likeness, Scale, Sum, Values, excess_of, moved_as_a_whole};
-use pathlight_base::statistics::Moments;
+use super::excess::{Likeness, Scale, Sum, excess_of, moved_as_a_whole};
+use pathlight_base::statistics::Sample;
 use pathlight_trace::Endpoint;
 use std::collections::BTreeMap;
 
 /// Values of side A that a cell of side B is compared with.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(super) struct Baseline {
-    pub values: Values,
-    /// Sums of the reply sides of calls.
-    reply_us: Moments,
+    pub us: Sample,
+    /// The reply sides of calls.
+    reply_us: Sample,
 }
 
 impl Baseline {
     fn add(&mut self, cell: &Cell) {
-        self.values.add(Values { n: cell.n, us: cell.us });
-        self.reply_us.merge(cell.reply_us);
-    }
-
-    fn reply(self) -> Values {
-        Values { n: self.values.n, us: self.reply_us }
+        self.us.merge(&cell.us);
+        self.reply_us.merge(&cell.reply_us);
     }
 }
 
@@ -41,7 +37,7 @@ struct Baselines<'a> {
 impl<'a> Baselines<'a> {
     fn of(part: &'a ServicesPartial) -> Baselines<'a> {
         let mut out = Baselines::default();
-        for (key, cell) in part.cells.iter().filter(|(_, cell)| cell.n > 0) {
+        for (key, cell) in part.cells.iter().filter(|(_, cell)| cell.n() > 0) {
             out.exact.entry(key).or_default().add(cell);
             match key {
                 CellKey::Edge { caller, callee } => {
@@ -61,9 +57,9 @@ impl<'a> Baselines<'a> {
     /// Returns the cell itself, else what is most like it.
     fn find(&self, key: &CellKey) -> Option<(Baseline, Likeness)> {
         if let Some(same) = self.exact.get(key) {
-            return Some((*same, Likeness::Same));
+            return Some((same.clone(), Likeness::Same));
         }
-        let with = |likeness| move |found: &Baseline| (*found, likeness);
+        let with = |likeness| move |found: &Baseline| (found.clone(), likeness);
         match key {
             CellKey::Edge { caller, callee } => {
                 let service = callee.service.as_str();
@@ -80,7 +76,6 @@ impl<'a> Baselines<'a> {
 }
 
 /// What a cell of B has more than its baseline.
-#[derive(Clone, Copy)]
 pub(super) struct Measured {
     pub baseline: Baseline,
     pub likeness: Likeness,
@@ -102,7 +97,7 @@ pub(super) struct Compared<'a> {
 impl Compared<'_> {
     /// Returns whether A has the same cell or a similar one.
     pub fn is_known(&self) -> bool {
-        self.measured.is_some_and(|measured| measured.likeness != Likeness::Any)
+        self.measured.as_ref().is_some_and(|measured| measured.likeness != Likeness::Any)
     }
 }
 
@@ -119,27 +114,29 @@ pub(super) fn compare<'a>(
         let is_whole =
             a.cells.get(key).is_some_and(|before| moved_as_a_whole((before, scale), cell, b.cells.len()));
         let drift = if is_whole { OF_THE_WHOLE } else { usual };
-        let excess = |before: Values, us: Moments, drift: f64| {
-            excess_of((before, scale), Values { n: cell.n, us }, likeness, drift, b.requests)
+        let excess = |before: &Sample, us: &Sample, drift: f64| {
+            excess_of((before, scale), us, likeness, drift, &b.requests)
         };
         let reply = match key {
-            CellKey::Edge { .. } => excess(baseline.reply(), cell.reply_us, usual),
+            CellKey::Edge { .. } => excess(&baseline.reply_us, &cell.reply_us, usual),
             CellKey::Own { .. } => Sum::default(),
         };
-        Some(Measured { baseline, likeness, sum: excess(baseline.values, cell.us, drift), reply })
+        let sum = excess(&baseline.us, &cell.us, drift);
+        Some(Measured { baseline, likeness, sum, reply })
     };
     let compared = |(key, cell)| Compared {
         key,
         cell,
-        before: a.cells.get(key).filter(|before| before.n > 0),
+        before: a.cells.get(key).filter(|before| before.n() > 0),
         measured: measure(key, cell),
     };
-    b.cells.iter().filter(|(_, cell)| cell.n > 0 && b.requests > 0).map(compared).collect()
+    b.cells.iter().filter(|(_, cell)| cell.n() > 0 && b.requests.seen > 0).map(compared).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pathlight_base::statistics::{Weight, Weights};
 
     #[test]
     fn what_a_does_not_have_is_compared_with_what_is_most_like_it() {
@@ -149,16 +146,16 @@ mod tests {
             caller: caller.to_owned(),
             callee: Endpoint::new(service, operation),
         };
-        let mut a = ServicesPartial { requests: 1, ..ServicesPartial::default() };
+        let mut a = ServicesPartial { requests: Weights::of_ones(1), ..ServicesPartial::default() };
         let cells = [
             (own("x", true), 100),
             (own("y", true), 300),
             (edge("s", "t", "x"), 700),
             (edge("r", "q", "x"), 500),
         ];
-        cells.into_iter().for_each(|(key, us)| a.cells.entry(key).or_default().add(us));
+        cells.into_iter().for_each(|(key, us)| a.cells.entry(key).or_default().add(us, Weight::ONE));
         let found = Baselines::of(&a);
-        let mean = |key: CellKey| found.find(&key).map(|(found, like)| (found.values.mean_us(), like as u8));
+        let mean = |key: CellKey| found.find(&key).map(|(found, like)| (found.us.mean(), like as u8));
         let none = CellKey::Own { entry: Endpoint::new("u", "x"), makes_calls: false };
         assert_eq!(
             [own("x", true), own("y", false), own("z", false), none].map(mean),

@@ -1,7 +1,7 @@
 //! The accumulator: values of calls and visits, and what is counted per service.
 
 use crate::requests::RequestRef;
-use pathlight_base::statistics::{Interval, MeanError, Moments, welch};
+use pathlight_base::statistics::{Interval, Sample, Weight, Weights, welch};
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,13 +39,11 @@ pub struct ServiceExemplar {
 /// The values of a cell: exact sums and a histogram.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cell {
-    /// Number of values.
-    pub n: u64,
-    /// Sums of the values in microseconds.
-    pub us: Moments,
-    /// Sums of the reply sides of calls in microseconds ([`reply_side_us`]); 0 for visits.
-    pub reply_us: Moments,
-    /// How many values lie in each [`bin`].
+    /// The values in microseconds.
+    pub us: Sample,
+    /// The reply sides of calls in microseconds ([`reply_side_us`]); none for visits.
+    pub reply_us: Sample,
+    /// Weight of the values in each [`bin`], in units of 1/256.
     pub histogram: BTreeMap<u16, u64>,
     /// The greatest value (ties: the smaller ids); `None` if all are 0.
     pub exemplar: Option<ServiceExemplar>,
@@ -64,26 +62,24 @@ pub(super) enum TimeKey {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct EntryCounts {
     /// Requests with such a visit.
-    pub requests: u64,
+    pub requests: Weights,
     /// The visits.
-    pub visits: u64,
+    pub visits: Weights,
     /// Visits by the call of another service that started last; `None`: they make no call.
-    pub last_calls: BTreeMap<Option<Endpoint>, u64>,
+    pub last_calls: BTreeMap<Option<Endpoint>, Weights>,
     /// For each endpoint of another service, the visits that call it.
-    pub calling: BTreeMap<Endpoint, u64>,
+    pub calling: BTreeMap<Endpoint, Weights>,
 }
 
 /// What is counted of one service.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ServiceCounts {
-    /// Requests that use it.
-    pub requests: u64,
-    /// Sum of their latencies in microseconds.
-    pub latency_sum_us: u128,
+    /// Latencies of the requests that use it, in microseconds.
+    pub latency_us: Sample,
     /// How often the service was entered.
-    pub visits: u64,
+    pub visits: Weights,
     /// Visits with an error that begins in the service.
-    pub failed: u64,
+    pub failed: Weights,
     /// Calls of other services without a span of the calling half.
     pub bare_calls: u64,
 }
@@ -124,13 +120,13 @@ pub struct CallSums<'a> {
 /// The times of some requests by call and visit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServicesPartial {
-    pub(super) requests: u64,
-    /// Latencies; squares are missing in what is coarse.
-    pub(super) latency_us: Moments,
+    pub(super) requests: Weights,
+    /// Their latencies in microseconds; squares are missing in what is coarse.
+    pub(super) latency_us: Sample,
     pub(super) cells: BTreeMap<CellKey, Cell>,
     pub(super) services: BTreeMap<String, ServiceCounts>,
     /// Times summed within each request, over all requests; a request without one counts as 0.
-    pub(super) by_request: BTreeMap<TimeKey, Moments>,
+    pub(super) by_request: BTreeMap<TimeKey, Sample>,
     /// Visits by the endpoint at which they enter a service.
     pub(super) entries: BTreeMap<Endpoint, EntryCounts>,
     /// Some of it is of a summary that has neither reply sides nor entries nor times by request, so nothing is concluded
@@ -141,25 +137,30 @@ pub struct ServicesPartial {
 impl EntryCounts {
     fn is_sound(&self) -> bool {
         let counts = self.last_calls.values().chain(self.calling.values());
-        self.requests <= self.visits && counts.copied().all(|visits| visits <= self.visits)
+        self.requests.seen <= self.visits.seen && counts.copied().all(|some| is_part(&some, &self.visits))
     }
 
     fn merge(&mut self, other: EntryCounts) {
-        self.requests += other.requests;
-        self.visits += other.visits;
+        self.requests.merge(&other.requests);
+        self.visits.merge(&other.visits);
         for (call, visits) in other.last_calls {
-            *self.last_calls.entry(call).or_default() += visits;
+            self.last_calls.entry(call).or_default().merge(&visits);
         }
         for (call, visits) in other.calling {
-            *self.calling.entry(call).or_default() += visits;
+            self.calling.entry(call).or_default().merge(&visits);
         }
     }
+}
+
+/// Returns whether some visits may be among others.
+fn is_part(some: &Weights, all: &Weights) -> bool {
+    some.seen <= all.seen && some.units <= all.units
 }
 
 impl ServicesPartial {
     /// Returns whether its numbers may belong together: a part from a file may be damaged by hand.
     pub fn is_sound(&self) -> bool {
-        self.services.values().all(|counts| counts.failed <= counts.visits)
+        self.services.values().all(|counts| is_part(&counts.failed, &counts.visits))
             && self.entries.values().all(EntryCounts::is_sound)
     }
 }
@@ -195,26 +196,32 @@ pub(super) fn bin(us: u64) -> u16 {
 
 impl Cell {
     /// Adds one value, but for its exemplar.
-    pub fn add(&mut self, us: u64) {
-        self.n += 1;
-        self.us.add(us);
-        *self.histogram.entry(bin(us)).or_default() += 1;
+    pub fn add(&mut self, us: u64, weight: Weight) {
+        self.us.add(us, weight);
+        self.count(bin(us), weight.units().into());
+    }
+
+    fn count(&mut self, bin: u16, units: u64) {
+        let count = self.histogram.entry(bin).or_default();
+        *count = count.saturating_add(units);
+    }
+
+    /// Returns the number of values seen.
+    pub fn n(&self) -> u64 {
+        self.us.n()
     }
 
     /// Adds the value of a call with its reply side, but for its exemplar.
-    pub fn add_call(&mut self, us: u64, reply_us: u64) {
-        self.add(us);
-        self.reply_us.add(reply_us);
+    pub fn add_call(&mut self, us: u64, reply_us: u64, weight: Weight) {
+        self.add(us, weight);
+        self.reply_us.add(reply_us, weight);
     }
 
     /// Adds the values of another cell.
     pub fn merge(&mut self, other: Cell) {
-        self.n += other.n;
-        self.us.merge(other.us);
-        self.reply_us.merge(other.reply_us);
-        for (bin, count) in other.histogram {
-            *self.histogram.entry(bin).or_default() += count;
-        }
+        self.us.merge(&other.us);
+        self.reply_us.merge(&other.reply_us);
+        other.histogram.into_iter().for_each(|(bin, units)| self.count(bin, units));
         let key = |kept: &ServiceExemplar| std::cmp::Reverse(kept.time_us);
         if let Some(new) = other.exemplar
             && self.exemplar.as_ref().is_none_or(|kept| (key(&new), &new) < (key(kept), kept))
@@ -229,21 +236,20 @@ impl ServicesPartial {
     pub fn merge(parts: Vec<ServicesPartial>) -> ServicesPartial {
         let mut out = ServicesPartial::default();
         for part in parts {
-            out.requests += part.requests;
-            out.latency_us.merge(part.latency_us);
+            out.requests.merge(&part.requests);
+            out.latency_us.merge(&part.latency_us);
             for (key, cell) in part.cells {
                 out.cells.entry(key).or_default().merge(cell);
             }
             for (service, counts) in part.services {
                 let sums = out.services.entry(service).or_default();
-                sums.requests += counts.requests;
-                sums.latency_sum_us = sums.latency_sum_us.saturating_add(counts.latency_sum_us);
-                sums.visits += counts.visits;
-                sums.failed += counts.failed;
+                sums.latency_us.merge(&counts.latency_us);
+                sums.visits.merge(&counts.visits);
+                sums.failed.merge(&counts.failed);
                 sums.bare_calls += counts.bare_calls;
             }
             for (key, us) in part.by_request {
-                out.by_request.entry(key).or_default().merge(us);
+                out.by_request.entry(key).or_default().merge(&us);
             }
             for (entry, counts) in part.entries {
                 out.entries.entry(entry).or_default().merge(counts);
@@ -259,14 +265,14 @@ impl ServicesPartial {
         for (key, cell) in &self.cells {
             if let CellKey::Own { entry, .. } = key {
                 let sum = own_us.entry(&entry.service).or_default();
-                *sum = sum.saturating_add(cell.us.sum);
+                *sum = sum.saturating_add(cell.us.sum());
             }
         }
         self.services.iter().map(move |(service, counts)| ServiceSums {
             service,
-            requests: counts.requests,
-            visits: counts.visits,
-            failed: counts.failed,
+            requests: counts.latency_us.n(),
+            visits: counts.visits.seen,
+            failed: counts.failed.seen,
             own_us: own_us.get(service.as_str()).copied().unwrap_or(0),
         })
     }
@@ -276,19 +282,19 @@ impl ServicesPartial {
         self.cells.iter().filter_map(|(key, cell)| {
             let CellKey::Edge { caller, callee } = key else { return None };
             let (service, operation) = callee.names();
-            Some(CallSums { caller, service, operation, calls: cell.n, us: cell.us.sum })
+            Some(CallSums { caller, service, operation, calls: cell.n(), us: cell.us.sum() })
         })
     }
 
     /// Returns the mean latency of the requests in microseconds; 0 without any.
     pub(super) fn mean_us(&self) -> f64 {
-        self.latency_us.mean(self.requests)
+        self.latency_us.among(&self.requests).mean
     }
 
     /// Returns the 95 % interval of the change of the mean latency to another side, in microseconds; `None` with fewer than
     /// two requests on a side, if no latency differs from another, or if it is not known.
     pub(super) fn change_us(&self, to: &ServicesPartial) -> Option<Interval> {
-        let side = |of: &ServicesPartial| MeanError::new(of.latency_us, of.requests, 1.0);
+        let side = |of: &ServicesPartial| of.latency_us.among(&of.requests);
         if self.is_coarse || to.is_coarse { None } else { welch(side(self), side(to)) }
     }
 }

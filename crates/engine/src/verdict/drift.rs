@@ -2,8 +2,8 @@
 //! `docs/definitions/verdict.md`).
 
 use super::ServicesPartial;
-use super::cells::CellKey;
-use super::excess::{FEW, Likeness, Scale, Sum, Values, excess_of};
+use super::cells::{Cell, CellKey};
+use super::excess::{FEW, Likeness, Scale, Sum, excess_of};
 use std::collections::BTreeMap;
 
 /// How far the mean of a cell drifts between two windows in which nothing changed, as a share of itself: at most, and at
@@ -27,11 +27,10 @@ impl<'a> Drifts<'a> {
     pub fn of((a, scale): (&ServicesPartial, Scale), b: &'a ServicesPartial) -> Drifts<'a> {
         let mut services: BTreeMap<&str, Sum> = BTreeMap::new();
         for (key, after) in &b.cells {
-            let Some(before) = a.cells.get(key).filter(|before| before.n.min(after.n) >= FEW) else {
-                continue;
-            };
-            let [before, after] = [before, after].map(|cell| Values { n: cell.n, us: cell.us });
-            let sum = excess_of((before, scale), after, Likeness::Same, 0.0, b.requests);
+            let effective = |cell: &Cell| cell.us.weights().effective();
+            let is_enough = |before: &&Cell| effective(before).min(effective(after)) >= FEW;
+            let Some(before) = a.cells.get(key).filter(is_enough) else { continue };
+            let sum = excess_of((&before.us, scale), &after.us, Likeness::Same, 0.0, &b.requests);
             services.entry(key.service()).or_default().add(sum);
         }
         let is_known =

@@ -3,11 +3,11 @@
 
 use super::Excess;
 use super::cells::Cell;
-use pathlight_base::statistics::{Moments, ln};
+use pathlight_base::statistics::{MeanError, Sample, Weights, ln};
 use std::collections::BTreeMap;
 
 /// Fewer values than this on a side are few: drift is not learned from them, and their order is tested too.
-pub(super) const FEW: u64 = 10;
+pub(super) const FEW: f64 = 10.0;
 /// A standard deviation of a cell's mean below which no clock can be trusted: 0.05 ms, in microseconds.
 const LEAST_DEVIATION_US: f64 = 50.0;
 /// The uncertainty is two standard deviations of drift and so many of chance.
@@ -84,29 +84,6 @@ impl Scale {
     }
 }
 
-/// Number and sums of some values.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Values {
-    pub n: u64,
-    pub us: Moments,
-}
-
-impl Values {
-    pub fn add(&mut self, other: Values) {
-        self.n += other.n;
-        self.us.merge(other.us);
-    }
-
-    pub fn mean_us(self) -> f64 {
-        self.us.mean(self.n)
-    }
-
-    /// Returns the sum of squared deviations from the mean.
-    fn squares(self) -> f64 {
-        self.us.variance(self.n) * (self.n as f64 - 1.0).max(0.0)
-    }
-}
-
 /// How like the values of a cell of B those of A are that it is compared with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Likeness {
@@ -118,58 +95,66 @@ pub(super) enum Likeness {
     Any,
 }
 
-/// Returns the excess of values of B over some of A. The mean of A may drift by this share of itself.
+/// Returns the sum of squared deviations from the mean.
+fn squares(of: MeanError) -> f64 {
+    of.variance * (of.n - 1.0).max(0.0)
+}
+
+/// Returns the excess of values of B over some of A, per request of B. The mean of A may drift by this share of itself.
 pub(super) fn excess_of(
-    (before, scale): (Values, Scale),
-    after: Values,
+    (before, scale): (&Sample, Scale),
+    after: &Sample,
     likeness: Likeness,
     drift: f64,
-    requests: u64,
+    requests: &Weights,
 ) -> Sum {
-    let (n, k) = (before.n as f64, after.n as f64);
-    let weight = k / requests as f64;
-    let mean_us = before.mean_us() * scale.factor;
-    let squares = before.squares() * scale.factor * scale.factor;
+    let weight = after.weights().requests() / requests.requests();
+    let (before, after) = (before.spread(), after.spread());
+    let (n, k) = (before.n, after.n);
+    let mean_us = before.mean * scale.factor;
+    let squares_of_b = squares(after);
+    let squares = squares(before) * scale.factor * scale.factor;
     let of_a = ((squares + mean_us * mean_us) / n).max(LEAST_DEVIATION_US * LEAST_DEVIATION_US);
     // Where A lacks the cell itself, one more value of B that deviates by its mean.
-    let more = if likeness == Likeness::Same { 0.0 } else { after.mean_us() * after.mean_us() };
-    let of_b = ((after.squares() + more) / k).max(of_a);
+    let more = if likeness == Likeness::Same { 0.0 } else { after.mean * after.mean };
+    let of_b = ((squares_of_b + more) / k).max(of_a);
     let of_mean_a = if likeness == Likeness::Any { of_a } else { of_a / n };
     let chance = (of_mean_a + of_b / k) * (1.0 + SMALL / n.min(k));
     let drift_us = drift * mean_us;
     Sum {
         expected_us: weight * mean_us,
-        excess_us: weight * (after.mean_us() - mean_us),
+        excess_us: weight * (after.mean - mean_us),
         variance: weight * weight * (CHANCE * CHANCE / 4.0 * chance + drift_us * drift_us),
-        spread: weight * weight * (squares / (n * n) + after.squares() / (k * k)),
+        spread: weight * weight * (squares / (n * n) + squares_of_b / (k * k)),
     }
 }
 
 /// Returns how much of a share of values that differ chance may make of n and k values, among so many tests.
-pub(super) fn chance_margin(n: u64, k: u64, tests: usize) -> f64 {
-    (ln(tests.max(1) as f64 / ERROR) / 2.0 * (1.0 / n as f64 + 1.0 / k as f64)).sqrt()
+pub(super) fn chance_margin(n: f64, k: f64, tests: usize) -> f64 {
+    (ln(tests.max(1) as f64 / ERROR) / 2.0 * (1.0 / n + 1.0 / k)).sqrt()
 }
 
 /// Returns whether values moved as a whole: at least this share of n and k of them is greater (or all is smaller) in B.
-pub(super) fn is_whole(share: f64, (n, k): (u64, u64), tests: usize) -> bool {
-    n > 0 && k > 0 && share - chance_margin(n, k, tests) >= WHOLE
+pub(super) fn is_whole(share: f64, (n, k): (f64, f64), tests: usize) -> bool {
+    n > 0.0 && k > 0.0 && share - chance_margin(n, k, tests) >= WHOLE
 }
 
 /// Returns whether the values of a cell moved as a whole, towards where their mean moved, among so many cells.
 pub(super) fn moved_as_a_whole((before, scale): (&Cell, Scale), after: &Cell, tests: usize) -> bool {
-    if before.n == 0 || after.n == 0 {
+    if before.n() == 0 || after.n() == 0 {
         return false;
     }
+    let [all_before, all_after] = [before, after].map(|cell| cell.us.weights());
     let mut bins: BTreeMap<u16, f64> = BTreeMap::new();
     for (&bin, &count) in &before.histogram {
-        *bins.entry(scale.bin(bin)).or_default() += count as f64 / before.n as f64;
+        *bins.entry(scale.bin(bin)).or_default() += count as f64 / all_before.units as f64;
     }
     for (&bin, &count) in &after.histogram {
-        *bins.entry(bin).or_default() -= count as f64 / after.n as f64;
+        *bins.entry(bin).or_default() -= count as f64 / all_after.units as f64;
     }
-    let is_slower = after.us.mean(after.n) >= before.us.mean(before.n) * scale.factor;
+    let is_slower = after.us.mean() >= before.us.mean() * scale.factor;
     let distance = greatest_sum(bins.into_values().map(|share| if is_slower { share } else { -share }));
-    is_whole(distance, (before.n, after.n), tests)
+    is_whole(distance, (all_before.effective(), all_after.effective()), tests)
 }
 
 /// Returns the greatest sum of the first values, of however many, at least 0: of differences of two histograms their one-sided
@@ -198,8 +183,8 @@ mod tests {
     /// 1,000 values each, three cells.
     #[test]
     fn the_margin_of_a_distance_is_that_of_the_definition() {
-        assert!((chance_margin(1000, 1000, 3) - 0.064).abs() < 0.0005);
-        assert!(is_whole(0.67, (1000, 1000), 3) && !is_whole(0.66, (1000, 1000), 3));
-        assert!(!is_whole(1.0, (0, 1000), 3));
+        assert!((chance_margin(1000.0, 1000.0, 3) - 0.064).abs() < 0.0005);
+        assert!(is_whole(0.67, (1000.0, 1000.0), 3) && !is_whole(0.66, (1000.0, 1000.0), 3));
+        assert!(!is_whole(1.0, (0.0, 1000.0), 3));
     }
 }

@@ -4,9 +4,9 @@ use super::ServicesPartial;
 use super::cells::{Cell, CellKey, EntryCounts, ServiceCounts, ServiceExemplar, TimeKey, reply_side_us};
 use crate::flame::done::DonePath;
 use crate::flame::{Observer, PathFinder, PathTable};
-use crate::requests::{RequestEntry, RequestRef};
+use crate::requests::{RequestEntry, RequestRef, Weighing};
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::Moments;
+use pathlight_base::statistics::{Sample, Weight, Weights};
 use pathlight_trace::calls::callee;
 use pathlight_trace::{EndpointId, Flags, Overlap, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
@@ -58,14 +58,17 @@ pub struct ServicesObserver {
     /// Service number of every endpoint, and service names.
     service_of: Vec<u32>,
     names: Vec<String>,
-    requests: u64,
-    latency_us: Moments,
+    weighing: Weighing,
+    /// Weight of the request at hand.
+    weight: Weight,
+    requests: Weights,
+    latency_us: Sample,
     cells: FxHashMap<Number, Counted>,
     services: Vec<ServiceCounts>,
     /// By service: the last request that used it, counted from 1.
     used_in: Vec<u64>,
     /// By caller, or [`NO_CALLER`] for own work, and service.
-    by_request: FxHashMap<(u32, u32), Moments>,
+    by_request: FxHashMap<(u32, u32), Sample>,
     entries: FxHashMap<u32, CountedEntry>,
     spans: Vec<SpanState>,
     visits: Vec<Visit>,
@@ -76,12 +79,12 @@ pub struct ServicesObserver {
 /// [`EntryCounts`] of one worker, by numbers of endpoints.
 #[derive(Default)]
 struct CountedEntry {
-    requests: u64,
+    requests: Weights,
     /// The last request with such a visit, counted from 1.
     seen_in: u64,
-    visits: u64,
-    last_calls: FxHashMap<u32, u64>,
-    calling: FxHashMap<u32, u64>,
+    visits: Weights,
+    last_calls: FxHashMap<u32, Weights>,
+    calling: FxHashMap<u32, Weights>,
 }
 
 /// A call of another service in a visit of the current request; ordered by visit, then by endpoint.
@@ -108,8 +111,10 @@ impl ServicesObserver {
             finder: PathFinder::default(),
             done: None,
             service_of: service_of.collect(),
-            requests: 0,
-            latency_us: Moments::default(),
+            weighing: Weighing::default(),
+            weight: Weight::ONE,
+            requests: Weights::default(),
+            latency_us: Sample::default(),
             cells: FxHashMap::default(),
             services: vec![ServiceCounts::default(); names.len()],
             used_in: vec![0; names.len()],
@@ -126,6 +131,11 @@ impl ServicesObserver {
     /// Returns an observer of the same requests until everything is done, if there is something that finds their paths.
     pub(crate) fn until_done(self, done: Option<DonePath>) -> ServicesObserver {
         ServicesObserver { done, ..self }
+    }
+
+    /// Returns an observer of the same requests, each counted as this says.
+    pub(crate) fn by(self, weighing: Weighing) -> ServicesObserver {
+        ServicesObserver { weighing, ..self }
     }
 
     fn service(&self, set: &TraceSet, tree: &Tree, span: u32) -> u32 {
@@ -184,13 +194,13 @@ impl ServicesObserver {
     fn count_entries(&mut self, set: &TraceSet, tree: &Tree, visits: &[Visit]) {
         for visit in visits {
             let entry = self.entries.entry(set.named_endpoint(tree.row(visit.entry)).0).or_default();
-            entry.visits += 1;
-            if entry.seen_in != self.requests {
-                entry.seen_in = self.requests;
-                entry.requests += 1;
+            entry.visits.add(self.weight);
+            if entry.seen_in != self.requests.seen {
+                entry.seen_in = self.requests.seen;
+                entry.requests.add(self.weight);
             }
             if !visit.makes_calls {
-                *entry.last_calls.entry(NO_CALL).or_default() += 1;
+                entry.last_calls.entry(NO_CALL).or_default().add(self.weight);
             }
         }
         self.calls.compact_sort();
@@ -198,13 +208,13 @@ impl ServicesObserver {
             let number = set.named_endpoint(tree.row(visits[calls[0].visit as usize].entry)).0;
             let entry = self.entries.entry(number).or_default();
             for alike in calls.chunk_by(|a, b| a.endpoint == b.endpoint) {
-                *entry.calling.entry(alike[0].endpoint).or_default() += 1;
+                entry.calling.entry(alike[0].endpoint).or_default().add(self.weight);
             }
             let name = |call: &VisitCall| set.endpoint_name(EndpointId(call.endpoint));
             let last =
                 calls.iter().max_by(|a, b| a.start_us.cmp(&b.start_us).then_with(|| name(a).cmp(&name(b))));
             if let Some(last) = last {
-                *entry.last_calls.entry(last.endpoint).or_default() += 1;
+                entry.last_calls.entry(last.endpoint).or_default().add(self.weight);
             }
         }
     }
@@ -220,8 +230,8 @@ impl ServicesObserver {
     ) {
         let counted = self.cells.entry(number).or_default();
         match reply_us {
-            Some(reply_us) => counted.cell.add_call(us, reply_us),
-            None => counted.cell.add(us),
+            Some(reply_us) => counted.cell.add_call(us, reply_us, self.weight),
+            None => counted.cell.add(us, self.weight),
         }
         let is_greater = counted.greatest.as_ref().is_none_or(|(kept_us, kept, kept_row)| {
             let trace = |request: &RequestEntry| set.traces()[request.trace as usize].id;
@@ -283,13 +293,14 @@ impl ServicesObserver {
             self.add(set, number, (visit.own_us, None), facts, row);
             *self.in_request_us.entry((NO_CALLER, visit.service)).or_default() += visit.own_us;
             let counts = &mut self.services[visit.service as usize];
-            counts.visits += 1;
-            counts.failed += u64::from(visit.has_failed);
+            counts.visits.add(self.weight);
+            if visit.has_failed {
+                counts.failed.add(self.weight);
+            }
             let used_in = &mut self.used_in[visit.service as usize];
-            if *used_in != self.requests {
-                *used_in = self.requests;
-                counts.requests += 1;
-                counts.latency_sum_us += u128::from(facts.latency_us);
+            if *used_in != self.requests.seen {
+                *used_in = self.requests.seen;
+                counts.latency_us.add(facts.latency_us, self.weight);
             }
         }
         self.count_entries(set, tree, &visits);
@@ -303,8 +314,9 @@ impl Observer for ServicesObserver {
     fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
         let facts = &table.requests[request as usize];
         let root = facts.row - tree.first;
-        self.requests += 1;
-        self.latency_us.add(facts.latency_us);
+        self.weight = self.weighing.weight(set, facts);
+        self.requests.add(self.weight);
+        self.latency_us.add(facts.latency_us, self.weight);
         if let Some(mut done) = self.done.take() {
             done.find(set, tree, root);
             for unit in done.units(tree) {
@@ -319,7 +331,7 @@ impl Observer for ServicesObserver {
             self.finder = finder;
         }
         for (key, us) in self.in_request_us.drain().filter(|(_, us)| *us > 0) {
-            self.by_request.entry(key).or_default().add(us);
+            self.by_request.entry(key).or_default().add(us, self.weight);
         }
     }
 
@@ -363,7 +375,7 @@ impl Observer for ServicesObserver {
             requests: self.requests,
             latency_us: self.latency_us,
             cells: cells.collect(),
-            services: services.filter(|(_, counts)| counts.visits > 0).collect(),
+            services: services.filter(|(_, counts)| counts.visits.seen > 0).collect(),
         }
     }
 }

@@ -2,10 +2,9 @@
 
 use super::attribute::{CALLEES, caller_shares};
 use super::cells::{CellKey, TimeKey};
-use super::excess::Values;
 use super::{ServiceExemplar, ServicePart, ServicesPartial};
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::{Interval, Moments, t_975};
+use pathlight_base::statistics::{Interval, Sample, Weights, t_975};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -80,8 +79,9 @@ struct Mean {
 }
 
 impl Mean {
-    fn of(us: Moments, requests: u64) -> Mean {
-        Mean { us: us.mean(requests), variance: us.variance(requests) / requests as f64 }
+    fn of(us: &Sample, requests: &Weights) -> Mean {
+        let spread = us.among(requests);
+        Mean { us: spread.mean, variance: spread.squared_error() }
     }
 
     fn add(&mut self, other: Mean, share: f64) {
@@ -93,26 +93,25 @@ impl Mean {
 /// Returns the caller's share of what calls of each pair of services wait: as of two sets, with the wait itself in place of
 /// what calls take longer.
 fn shares(part: &ServicesPartial) -> BTreeMap<(&str, &str), (f64, bool)> {
-    let mut waits: BTreeMap<(&str, &str), Values> = BTreeMap::new();
-    let mut replies: BTreeMap<(&str, &str), Moments> = BTreeMap::new();
-    let mut work: BTreeMap<&str, Values> = BTreeMap::new();
+    let mut waits: BTreeMap<(&str, &str), Sample> = BTreeMap::new();
+    let mut replies: BTreeMap<(&str, &str), Sample> = BTreeMap::new();
+    let mut work: BTreeMap<&str, Sample> = BTreeMap::new();
     for (key, cell) in &part.cells {
-        let values = Values { n: cell.n, us: cell.us };
         match key {
             CellKey::Edge { caller, callee } => {
                 let pair = (caller.as_str(), callee.service.as_str());
-                waits.entry(pair).or_default().add(values);
-                replies.entry(pair).or_default().merge(cell.reply_us);
+                waits.entry(pair).or_default().merge(&cell.us);
+                replies.entry(pair).or_default().merge(&cell.reply_us);
             }
-            CellKey::Own { entry, .. } => work.entry(&entry.service).or_default().add(values),
+            CellKey::Own { entry, .. } => work.entry(&entry.service).or_default().merge(&cell.us),
         }
     }
-    let per_call_us = waits.iter().map(|(&pair, values)| (pair, values.mean_us())).collect();
+    let per_call_us: BTreeMap<(&str, &str), f64> =
+        waits.iter().map(|(&pair, waits)| (pair, waits.mean())).collect();
     caller_shares(&per_call_us, |caller, callee| {
-        let calls = waits[&(caller, callee)];
-        let reply_us = replies[&(caller, callee)].mean(calls.n);
-        let work_us = work.get(callee).map_or(0.0, |values| values.mean_us());
-        part.is_coarse || reply_us.max(work_us) >= CALLEES * calls.mean_us()
+        let reply_us = replies[&(caller, callee)].mean();
+        let work_us = work.get(callee).map_or(0.0, Sample::mean);
+        part.is_coarse || reply_us.max(work_us) >= CALLEES * per_call_us[&(caller, callee)]
     })
 }
 
@@ -145,14 +144,14 @@ pub fn sums(part: &ServicesPartial) -> BTreeMap<&str, (u128, u128)> {
     for (key, us) in &part.by_request {
         let (TimeKey::Work(service) | TimeKey::Wait(_, service)) = key;
         let (own_us, waiting_us) = sums.entry(service).or_default();
-        *(if matches!(key, TimeKey::Work(_)) { own_us } else { waiting_us }) += us.sum;
+        *(if matches!(key, TimeKey::Work(_)) { own_us } else { waiting_us }) += us.sum();
     }
     sums
 }
 
 /// Returns the times of all services, by name.
 pub fn times(part: &ServicesPartial) -> Vec<ServiceTime> {
-    let mean_us = |us: u128| us as f64 / part.requests.max(1) as f64;
+    let mean_us = |us: u128| us as f64 / part.requests.requests().max(1.0);
     let time = |(service, (own_us, waiting_us)): (&str, (u128, u128))| ServiceTime {
         service: service.to_owned(),
         own_us: mean_us(own_us),
@@ -180,10 +179,10 @@ pub fn exemplar<'a>(
 
 /// Returns what each service costs, the greatest first (ties: by time, then by name).
 pub fn costs(part: &ServicesPartial) -> Vec<ServiceCost> {
-    let requests = part.requests;
+    let requests = &part.requests;
     let shares = shares(part);
     let mut times: BTreeMap<&str, Times> = BTreeMap::new();
-    for (key, &us) in &part.by_request {
+    for (key, us) in &part.by_request {
         let time = Mean::of(us, requests);
         match key {
             TimeKey::Work(service) => {
@@ -200,7 +199,8 @@ pub fn costs(part: &ServicesPartial) -> Vec<ServiceCost> {
         }
     }
     // Of a single request nothing is sure.
-    let reach = (requests > 1).then(|| t_975((requests - 1) as f64));
+    let n = requests.effective();
+    let reach = (n >= 2.0).then(|| t_975(n - 1.0));
     let mut costs: Vec<ServiceCost> =
         times.into_iter().filter_map(|(service, times)| cost(part, service, times, reach)).collect();
     let key = |cost: &ServiceCost| (cost.cost_us(), cost.mean_us());
@@ -246,31 +246,34 @@ fn cost(all: &ServicesPartial, service: &str, times: Times, reach: Option<f64>) 
         .map(|(&other, us)| (other.to_owned(), us / lead.mean_us))
         .collect();
     others.compact_sort_by(|x, y| y.1.total_cmp(&x.1));
-    let requests = all.services.get(service).map_or(0, |counts| counts.requests);
+    let requests = all.services.get(service).map_or(0, |counts| counts.latency_us.n());
     Some(ServiceCost { service: service.to_owned(), parts, others, requests })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pathlight_base::statistics::Weight;
     use pathlight_trace::Endpoint;
 
     /// Returns 20 requests: `front` works 40 ms and waits 30 ms for `cart`, 1 ms of it after the answer; `cart` works 2 ms.
     fn set(requests: u64) -> ServicesPartial {
-        let mut part = ServicesPartial { requests, ..ServicesPartial::default() };
+        let mut part = ServicesPartial { requests: Weights::of_ones(requests), ..ServicesPartial::default() };
         let own =
             |service: &str, makes_calls| CellKey::Own { entry: Endpoint::new(service, "x"), makes_calls };
         let edge = CellKey::Edge { caller: "front".to_owned(), callee: Endpoint::new("cart", "x") };
         for _ in 0..requests {
-            part.cells.entry(own("front", true)).or_default().add(40_000);
-            part.cells.entry(own("cart", false)).or_default().add(2000);
-            part.cells.entry(edge.clone()).or_default().add_call(30_000, 1000);
+            part.cells.entry(own("front", true)).or_default().add(40_000, Weight::ONE);
+            part.cells.entry(own("cart", false)).or_default().add(2000, Weight::ONE);
+            part.cells.entry(edge.clone()).or_default().add_call(30_000, 1000, Weight::ONE);
             let times = [
                 (TimeKey::Work("front".to_owned()), 40_000),
                 (TimeKey::Work("cart".to_owned()), 2000),
                 (TimeKey::Wait("front".to_owned(), "cart".to_owned()), 30_000),
             ];
-            times.into_iter().for_each(|(key, us)| part.by_request.entry(key).or_default().add(us));
+            times
+                .into_iter()
+                .for_each(|(key, us)| part.by_request.entry(key).or_default().add(us, Weight::ONE));
         }
         part
     }
@@ -308,7 +311,7 @@ mod tests {
     fn what_varies_costs_its_lower_end() {
         let mut part = set(20);
         let us = part.by_request.entry(TimeKey::Work("rare".to_owned())).or_default();
-        us.add(1_000_000);
+        us.add(1_000_000, Weight::ONE);
         // Once in 20 requests: the interval of the mean holds 0.
         let costs = costs(&part);
         let rare = costs.iter().find(|cost| cost.service == "rare").unwrap();

@@ -67,7 +67,8 @@ impl RequestPass for ServicesPass {
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
         let done = over.done_path();
-        let observer = ServicesObserver::new(over.set, over.settings.overlap).until_done(done);
+        let observer =
+            ServicesObserver::new(over.set, over.settings.overlap).until_done(done).by(over.weighing);
         over.walk(observer)
     }
 }

@@ -11,7 +11,7 @@ use super::{
     Excess, Lead, ServiceChange, ServicePart, ServicePlace, ServicesPartial, ServicesReport, Vanished,
 };
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::{exp, fisher_p};
+use pathlight_base::statistics::{Weight, Weights, exp, fisher_p};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,11 +60,11 @@ impl<'a> Ranking<'a> {
     /// Ranks the services of B; the values of A are scaled.
     fn of((a, scale): (&'a ServicesPartial, Scale), b: &'a ServicesPartial) -> Ranking<'a> {
         let compared = compare((a, scale), b);
-        let pairs = attribute(&compared, b.requests, a.is_coarse || b.is_coarse);
+        let pairs = attribute(&compared, b.requests.requests(), a.is_coarse || b.is_coarse);
         let mut parts: BTreeMap<&str, Parts> = BTreeMap::new();
         let mut explained_us = 0.0;
         for (number, one) in compared.iter().enumerate() {
-            explained_us += one.measured.map_or(0.0, |measured| measured.sum.excess_us);
+            explained_us += one.measured.as_ref().map_or(0.0, |measured| measured.sum.excess_us);
             let is_known = one.is_known();
             match one.key {
                 CellKey::Own { entry, .. } => {
@@ -115,7 +115,7 @@ impl ServicesReport {
         let mean_us = [a.mean_us(), b.mean_us()];
         ServicesReport {
             is_of_one_set: false,
-            requests: [a.requests, b.requests],
+            requests: [a.requests.seen, b.requests.seen],
             mean_us,
             change_us: a.change_us(b),
             mix_us: mean_us[1] - mean_us[0] - ranking.explained_us,
@@ -134,12 +134,14 @@ impl ServicesReport {
 fn vanished(a: &ServicesPartial, b: &ServicesPartial) -> Vec<Vanished> {
     let mut found = Vec::new();
     for (service, before) in &a.services {
-        let after = b.services.get(service).map_or(0, |counts| counts.requests);
-        let share = |requests: u64, of: u64| requests as f64 / of.max(1) as f64;
-        let [was, is] = [share(before.requests, a.requests), share(after, b.requests)];
-        let chance = fisher_p(before.requests, a.requests, after, b.requests);
-        if b.requests > 0 && is <= was * GONE && chance < GONE_CHANCE {
-            found.push((was - is, Vanished { service: service.clone(), requests: [before.requests, after] }));
+        let before = before.latency_us.weights();
+        let after = b.services.get(service).map_or(Weights::default(), |counts| counts.latency_us.weights());
+        let [was, is] = [a.requests.share(&before), b.requests.share(&after)];
+        let [of_a, of_b] = [a.requests.effective_counts(&before), b.requests.effective_counts(&after)];
+        let chance = fisher_p(of_a.0, of_a.1, of_b.0, of_b.1);
+        if b.requests.seen > 0 && is <= was * GONE && chance < GONE_CHANCE {
+            let requests = [before.seen, after.seen];
+            found.push((was - is, Vanished { service: service.clone(), requests }));
         }
     }
     // Stable: equal ones stay by name.
@@ -157,7 +159,7 @@ impl Parts {
         one: &Compared,
         share: f64,
     ) {
-        let sum = one.measured.map(|measured| measured.sum.part(share));
+        let sum = one.measured.as_ref().map(|measured| measured.sum.part(share));
         if let Some(sum) = sum {
             self.sums[part as usize].add(sum);
         }
@@ -165,7 +167,7 @@ impl Parts {
             part,
             other,
             operation: operation.to_owned(),
-            calls: one.cell.n,
+            calls: one.cell.n(),
             excess: sum.map(Sum::excess),
             exemplar: one.cell.exemplar.clone(),
         };
@@ -193,7 +195,7 @@ fn ranked(
     let mut rows: Vec<(ServiceChange, Parts)> = parts
         .into_iter()
         .map(|(service, mut parts)| {
-            let counts = b.services.get(service).copied().unwrap_or_default();
+            let counts = b.services.get(service).cloned().unwrap_or_default();
             let [own, incoming, outgoing] = parts.sums.map(Sum::excess);
             let score_us: f64 = [own, incoming, outgoing].map(Excess::score_us).iter().sum();
             let mean_us = b.mean_us();
@@ -212,7 +214,7 @@ fn ranked(
                 own,
                 incoming,
                 outgoing,
-                requests: counts.requests,
+                requests: counts.latency_us.n(),
                 // Filled in below, with what leads.
                 is_weak: false,
                 may_be_chance: false,
@@ -242,23 +244,18 @@ fn ranked(
         .map(|(place, (mut row, parts))| {
             if !is_new(&row, &parts) {
                 row.rank = Some(place);
-                row.lead = lead(&row, parts, &grown, compared);
+                let (lead, effective) = lead(&row, parts, &grown, compared).unzip();
+                row.lead = lead;
                 let lead = row.lead.as_ref().filter(|_| row.score_us > 0.0);
                 let weak = weak_share(lead.is_some_and(|lead| lead.is_whole));
-                let latency_us = b.services.get(&row.service).map_or(0.0, |of| of.latency_sum_us as f64);
-                row.is_weak = row.score_us > 0.0 && row.score_us * (b.requests as f64) < weak * latency_us;
-                row.may_be_chance = lead.is_some_and(|lead| lead.may_be_chance(tests));
+                let latency_us = b.services.get(&row.service).map_or(0.0, |of| of.latency_us.sum() as f64);
+                row.is_weak = row.score_us > 0.0 && row.score_us * b.requests.requests() < weak * latency_us;
+                let calls = effective.unwrap_or_default();
+                row.may_be_chance = lead.is_some_and(|lead| may_be_chance(calls, lead.slower, tests));
             }
             row
         })
         .collect()
-}
-
-impl Lead {
-    /// Returns whether it may be chance, among so many services.
-    fn may_be_chance(&self, services: usize) -> bool {
-        may_be_chance(self.calls, self.slower, services)
-    }
 }
 
 /// Returns the share of the latency below which a score is weak.
@@ -266,22 +263,23 @@ pub(super) fn weak_share(is_whole: bool) -> f64 {
     if is_whole { WEAK_WHOLE } else { WEAK }
 }
 
-/// Returns whether there are few calls on a side, and as many of as many are as much slower by chance too often: Smirnov's
+/// Returns whether there are few calls on a side (of sampled ones the effective number), and as many of as many are as much slower by chance too often: Smirnov's
 /// limit of the one-sided Kolmogorov test, at 5 % over all that is compared.
-pub(super) fn may_be_chance(calls: [u64; 2], slower: Option<f64>, tests: usize) -> bool {
-    let [before, after] = calls.map(|calls| calls as f64);
+pub(super) fn may_be_chance(calls: [f64; 2], slower: Option<f64>, tests: usize) -> bool {
+    let [before, after] = calls;
     let Some(slower) = slower else { return true };
     let size = before * after / (before + after);
     calls.iter().any(|&calls| calls < FEW) && exp(-2.0 * slower * slower * size) > ERROR / tests.max(1) as f64
 }
 
-/// Returns what the sentence of a service says: of the part that explains most, or of the largest suspicion.
+/// Returns what the sentence of a service says: of the part that explains most, or of the largest suspicion; with the effective
+/// numbers of its calls.
 fn lead(
     row: &ServiceChange,
     parts: Parts,
     grown: &BTreeMap<String, f64>,
     (compared, scale): (&[Compared], Scale),
-) -> Option<Lead> {
+) -> Option<(Lead, [f64; 2])> {
     let measured = row.parts().into_iter().filter(|(_, part)| part.uncertainty_us > 0.0);
     // Of equal ones the first, in the order of the parts; what got faster explains by its size.
     let sign = if row.score_us < 0.0 { -1.0 } else { 1.0 };
@@ -291,33 +289,38 @@ fn lead(
     let mut cells: Vec<&Compared> = cells.filter(|one| one.measured.is_some()).collect();
     let has_both = cells.iter().any(|one| one.before.is_some());
     cells.retain(|one| !has_both || one.before.is_some());
-    let calls: u64 = cells.iter().map(|one| one.cell.n).sum();
-    let calls_before = cells.iter().map(|one| one.before.map_or(0, |cell| cell.n)).sum();
+    let mut calls = [Weights::default(); 2];
+    for one in &cells {
+        one.before.iter().for_each(|cell| calls[0].merge(&cell.us.weights()));
+        calls[1].merge(&one.cell.us.weights());
+    }
     let before_us = |one: &&Compared| {
-        one.measured.map_or(0.0, |measured| measured.baseline.values.mean_us() * one.cell.n as f64)
+        let mean_us = one.measured.as_ref().map_or(0.0, |measured| measured.baseline.us.mean());
+        mean_us * one.cell.us.weights().requests()
     };
     let before_us: f64 = cells.iter().map(before_us).sum();
-    let after_us: f64 = cells.iter().map(|one| one.cell.us.sum as f64).sum();
+    let after_us: f64 = cells.iter().map(|one| one.cell.us.sum() as f64).sum();
     let called: f64 = parts.callees.iter().filter_map(|callee| grown.get(callee)).sum();
     let slower_callees = if called < UNCHANGED * excess.excess_us.abs() {
         Vec::new()
     } else {
         parts.callees.iter().filter(|callee| grown.contains_key(*callee)).cloned().collect()
     };
-    let calls = [calls_before, calls];
     let slower = has_both.then(|| slower_share(&cells, scale));
-    let is_whole = slower.is_some_and(|share| is_whole(share, calls.into(), compared.len()));
-    Some(Lead {
+    let effective = calls.map(|calls| calls.effective());
+    let is_whole = slower.is_some_and(|share| is_whole(share, effective.into(), compared.len()));
+    let lead = Lead {
         part,
         excess,
-        per_call_us: [before_us, after_us].map(|us| us / calls[1].max(1) as f64),
-        calls,
+        per_call_us: [before_us, after_us].map(|us| us / calls[1].requests().max(1.0)),
+        calls: calls.map(|calls| calls.seen),
         slower,
         is_whole,
         slower_callees: (!parts.callees.is_empty()).then_some(slower_callees),
         only_caller: parts.only_caller.filter(|_| part == ServicePart::In),
         only_callee: parts.only_callee.filter(|_| part == ServicePart::Out),
-    })
+    };
+    Some((lead, effective))
 }
 
 /// Returns a lower bound on the share of B that is slower: at least this share of the values of B is greater than they
@@ -325,16 +328,17 @@ fn lead(
 pub(super) fn slower_share(cells: &[&Compared], scale: Scale) -> f64 {
     let mut bins: BTreeMap<u16, f64> = BTreeMap::new();
     let mut add = |cell: &Cell, scale: Scale, weight: f64| {
-        for (&bin, &count) in &cell.histogram {
-            *bins.entry(scale.bin(bin)).or_default() += count as f64 * weight;
+        for (&bin, &units) in &cell.histogram {
+            *bins.entry(scale.bin(bin)).or_default() += units as f64 / f64::from(Weight::UNITS) * weight;
         }
     };
     let mut calls = 0.0;
     for one in cells {
         let (Some(before), now) = (one.before, one.cell) else { continue };
-        add(before, scale, now.n as f64 / before.n as f64);
+        let [all_before, all_now] = [before, now].map(|cell| cell.us.weights().requests());
+        add(before, scale, all_now / all_before);
         add(now, Scale::ONE, -1.0);
-        calls += now.n as f64;
+        calls += all_now;
     }
     if calls > 0.0 { greatest_sum(bins.into_values()) / calls } else { 0.0 }
 }
@@ -345,20 +349,10 @@ mod tests {
 
     #[test]
     fn few_calls_are_a_suspicion_only_unless_chance_can_hardly_order_them_so() {
-        let lead = |calls, slower| Lead {
-            part: ServicePart::Own,
-            excess: Excess::default(),
-            per_call_us: [0.0, 0.0],
-            calls,
-            slower: Some(slower),
-            is_whole: false,
-            slower_callees: None,
-            only_caller: None,
-            only_callee: None,
-        };
+        let is_chance = |calls, slower, tests| may_be_chance(calls, Some(slower), tests);
         // Of ten services: exp(-2 * 2.5) = 0.0067 and exp(-2 * 3.5) = 0.0009 against 0.005.
-        assert!(lead([5, 5], 1.0).may_be_chance(10) && !lead([7, 7], 1.0).may_be_chance(10));
-        assert!(lead([7, 7], 0.8).may_be_chance(10) && !lead([5, 5], 1.0).may_be_chance(7));
-        assert!(lead([1000, 1], 1.0).may_be_chance(10) && !lead([10, 10], 0.1).may_be_chance(10));
+        assert!(is_chance([5.0; 2], 1.0, 10) && !is_chance([7.0; 2], 1.0, 10));
+        assert!(is_chance([7.0; 2], 0.8, 10) && !is_chance([5.0; 2], 1.0, 7));
+        assert!(is_chance([1000.0, 1.0], 1.0, 10) && !is_chance([10.0; 2], 0.1, 10));
     }
 }

@@ -5,7 +5,7 @@ use super::ServicesPartial;
 use super::cells::EntryCounts;
 use super::report::StoppedVisits;
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::fisher_p;
+use pathlight_base::statistics::{Weights, fisher_p};
 use pathlight_trace::Endpoint;
 use std::collections::BTreeMap;
 
@@ -26,30 +26,35 @@ struct Both<'a> {
 }
 
 impl Both<'_> {
-    fn shares(&self, before: u64, after: u64) -> [f64; 2] {
-        [before as f64 / self.a.visits.max(1) as f64, after as f64 / self.b.visits.max(1) as f64]
+    fn shares(&self, before: &Weights, after: &Weights) -> [f64; 2] {
+        [self.a.visits.share(before), self.b.visits.share(after)]
+    }
+
+    /// Returns how likely chance makes some visits as many in B, if so many of A are such.
+    fn chance(&self, before: &Weights, after: &Weights) -> f64 {
+        let [a, b] = [self.a.visits.effective_counts(before), self.b.visits.effective_counts(after)];
+        fisher_p(b.0, b.1, a.0, a.1)
     }
 
     /// Returns how many visits of A and of B end with a call.
-    fn ending(&self, call: &Option<Endpoint>) -> [u64; 2] {
-        [self.a, self.b].map(|side| side.last_calls.get(call).copied().unwrap_or(0))
+    fn ending(&self, call: &Option<Endpoint>) -> [Weights; 2] {
+        [self.a, self.b].map(|side| side.last_calls.get(call).copied().unwrap_or_default())
     }
 
     /// Returns by how much the share of visits that end with a call grew, and how likely chance makes it grow as much.
     fn growth(&self, call: &Option<Endpoint>) -> (f64, f64) {
         let [before, after] = self.ending(call);
-        let [was, is] = self.shares(before, after);
-        (is - was, fisher_p(after, self.b.visits, before, self.a.visits))
+        let [was, is] = self.shares(&before, &after);
+        (is - was, self.chance(&before, &after))
     }
 
     /// Returns whether the share of visits that make some call fell by at least this.
     fn misses_a_call(&self, least: f64, most_p: f64) -> bool {
-        self.a.calling.iter().any(|(call, &before)| {
-            let after = self.b.calling.get(call).copied().unwrap_or(0);
-            let [was, is] = self.shares(before, after);
-            let without =
-                [(self.a, before), (self.b, after)].map(|(side, with)| side.visits.saturating_sub(with));
-            was - is >= least && fisher_p(without[1], self.b.visits, without[0], self.a.visits) < most_p
+        self.a.calling.iter().any(|(call, before)| {
+            let after = self.b.calling.get(call).copied().unwrap_or_default();
+            let [was, is] = self.shares(before, &after);
+            let without = [self.a.visits.without(before), self.b.visits.without(&after)];
+            was - is >= least && self.chance(&without[0], &without[1]) < most_p
         })
     }
 
@@ -108,10 +113,10 @@ pub(super) fn stops(a: &ServicesPartial, b: &ServicesPartial) -> Vec<StoppedVisi
                 service: named(entry, call),
                 entry: entry.clone(),
                 last_call: call.clone(),
-                visits: [of.a.visits, of.b.visits],
-                stopped: of.ending(call),
+                visits: [of.a.visits, of.b.visits].map(|visits| visits.rounded()),
+                stopped: of.ending(call).map(|visits| visits.rounded()),
                 growth,
-                impact: growth * of.b.requests as f64 / b.requests.max(1) as f64,
+                impact: growth * b.requests.share(&of.b.requests),
             }
         })
         .collect();
@@ -129,13 +134,14 @@ mod tests {
     fn add(part: &mut ServicesPartial, entry: (&str, &str), calls: [(&str, &str); 2], early: u64) {
         let [first, second] = calls.map(|(service, operation)| Endpoint::new(service, operation));
         let counts = part.entries.entry(Endpoint::new(entry.0, entry.1)).or_default();
-        (counts.requests, counts.visits) = (20, 20);
-        counts.calling = [(first.clone(), 20), (second.clone(), 20 - early)].into();
-        counts.last_calls = [(Some(second), 20 - early)].into();
+        let n = Weights::of_ones;
+        (counts.requests, counts.visits) = (n(20), n(20));
+        counts.calling = [(first.clone(), n(20)), (second.clone(), n(20 - early))].into();
+        counts.last_calls = [(Some(second), n(20 - early))].into();
         if early > 0 {
-            counts.last_calls.insert(Some(first), early);
+            counts.last_calls.insert(Some(first), n(early));
         }
-        part.requests += 20;
+        part.requests.merge(&n(20));
     }
 
     fn found(rows: &[StoppedVisits]) -> Vec<(&str, &str, f64)> {
@@ -171,10 +177,10 @@ mod tests {
     fn visits_may_end_without_a_call() {
         let mut a = ServicesPartial::default();
         add(&mut a, ("shop", "buy"), [("cart", "get"), ("pay", "charge")], 0);
-        let mut b = ServicesPartial { requests: 20, ..ServicesPartial::default() };
+        let mut b = ServicesPartial { requests: Weights::of_ones(20), ..ServicesPartial::default() };
         let counts = b.entries.entry(Endpoint::new("shop", "buy")).or_default();
-        (counts.requests, counts.visits) = (20, 20);
-        counts.last_calls = [(None, 20)].into();
+        (counts.requests, counts.visits) = (b.requests, b.requests);
+        counts.last_calls = [(None, b.requests)].into();
         let rows = stops(&a, &b);
         assert_eq!((found(&rows), &rows[0].last_call), (vec![("shop", "shop", 1.0)], &None));
     }

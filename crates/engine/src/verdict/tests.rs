@@ -2,6 +2,7 @@
 
 use super::cells::{CellKey, ServiceCounts};
 use super::{Certainty, ServiceChange, ServicePart, ServicesPartial, ServicesReport};
+use pathlight_base::statistics::{Moments, Sample, Weight, Weights};
 use pathlight_trace::Endpoint;
 use std::cmp::Ordering;
 
@@ -20,20 +21,23 @@ type CellValues = (CellKey, Vec<f64>, f64);
 /// Returns so many requests with these cells.
 fn set(requests: u64, cells: &[CellValues]) -> ServicesPartial {
     let us = |ms: f64| (ms * 1000.0).round() as u64;
+    let requests = Weights::of_ones(requests);
     let mut part = ServicesPartial { requests, ..ServicesPartial::default() };
+    let mut latency_sum_us = 0;
     for (key, values, reply_ms) in cells {
         let cell = part.cells.entry(key.clone()).or_default();
         for &ms in values {
             match key {
-                CellKey::Edge { .. } => cell.add_call(us(ms), us(*reply_ms)),
-                CellKey::Own { .. } => cell.add(us(ms)),
+                CellKey::Edge { .. } => cell.add_call(us(ms), us(*reply_ms), Weight::ONE),
+                CellKey::Own { .. } => cell.add(us(ms), Weight::ONE),
             }
-            part.latency_us.sum += u128::from(us(ms));
+            latency_sum_us += u128::from(us(ms));
         }
     }
-    let latency_sum_us = part.latency_us.sum;
-    let counts = ServiceCounts { requests, latency_sum_us, visits: requests, ..ServiceCounts::default() };
-    part.services = cells.iter().map(|(key, ..)| (key.service().to_owned(), counts)).collect();
+    part.latency_us = Sample::counted(requests.seen, Moments { sum: latency_sum_us, sum_sq: 0 });
+    let latency_us = part.latency_us.clone();
+    let counts = ServiceCounts { latency_us, visits: requests, ..ServiceCounts::default() };
+    part.services = cells.iter().map(|(key, ..)| (key.service().to_owned(), counts.clone())).collect();
     part
 }
 
@@ -259,8 +263,8 @@ fn a_side_without_requests_has_no_verdict() {
 #[test]
 fn a_change_of_the_mean_within_its_interval_is_no_change() {
     let side = |latencies_ms: [u64; 6]| {
-        let mut part = ServicesPartial { requests: 6, ..ServicesPartial::default() };
-        latencies_ms.iter().for_each(|ms| part.latency_us.add(1000 * ms));
+        let mut part = ServicesPartial { requests: Weights::of_ones(6), ..ServicesPartial::default() };
+        latencies_ms.iter().for_each(|ms| part.latency_us.add(1000 * ms, Weight::ONE));
         part
     };
     let a = side([30, 31, 33, 35, 38, 60]);

@@ -6,6 +6,7 @@ use super::cells::{Cell, CellKey};
 use super::excess::{Scale, is_whole};
 use super::rank::{may_be_chance, slower_share, weak_share};
 use super::{Excess, ServicesPartial};
+use pathlight_base::statistics::{Weight, Weights};
 use pathlight_trace::Endpoint;
 
 /// By how much longer some times are than those they are compared with.
@@ -35,10 +36,11 @@ pub(crate) fn excesses(times_us: &[[Vec<u64>; 2]], requests: u64) -> Vec<TimesEx
     let side = |side: usize| {
         let cell = |pair: &[Vec<u64>; 2]| {
             let mut cell = Cell::default();
-            pair[side].iter().for_each(|&us| cell.add(us));
+            pair[side].iter().for_each(|&us| cell.add(us, Weight::ONE));
             cell
         };
         let cells = times_us.iter().enumerate().map(|(number, pair)| (key(number), cell(pair)));
+        let requests = Weights::of_ones(requests);
         ServicesPartial { requests, cells: cells.collect(), ..ServicesPartial::default() }
     };
     let (a, b) = (side(0), side(1));
@@ -46,9 +48,10 @@ pub(crate) fn excesses(times_us: &[[Vec<u64>; 2]], requests: u64) -> Vec<TimesEx
     let of = |number: usize| {
         let key = key(number);
         let one = compared.iter().find(|one| *one.key == key);
-        let excess =
-            one.and_then(|one| one.measured).map_or(Excess::default(), |measured| measured.sum.excess());
-        let calls = [0, 1].map(|side: usize| times_us[number][side].len() as u64);
+        let excess = one
+            .and_then(|one| one.measured.as_ref())
+            .map_or(Excess::default(), |measured| measured.sum.excess());
+        let calls = [0, 1].map(|side: usize| times_us[number][side].len() as f64);
         let slower = one.map_or(0.0, |one| slower_share(&[one], Scale::ONE));
         TimesExcess {
             excess,

@@ -108,9 +108,9 @@ public_json! {
         /// Requests that have it.
         requests: u64 = sums.requests,
         /// Its self time on the critical path.
-        exclusive_us: FrameTime = FrameTime::of(sums.exclusive.sum, sums.exclusive.mean(side.facts.requests), side),
+        exclusive_us: FrameTime = FrameTime::of(&sums.exclusive, side),
         /// Time on the critical path of it and all below it.
-        subtree_us: FrameTime = FrameTime::of(sums.subtree.sum, sums.subtree.mean(side.facts.requests), side),
+        subtree_us: FrameTime = FrameTime::of(&sums.subtree, side),
         /// The request with the greatest subtree time.
         example: Option<Example<'a>> = sums
             .example
@@ -121,15 +121,15 @@ public_json! {
 
 public_json! {
     /// Time of a frame on one side.
-    FrameTime(sum: u128, mean: f64, side: &CompareSide) {
+    FrameTime(times: &Sample, side: &CompareSide) {
         /// Over all requests of the side.
-        sum: u128 = sum,
+        sum: u128 = times.sum(),
         /// Per request of the side; requests without the frame count as 0.
-        mean: f64 = mean,
+        mean: f64 = times.among(&side.facts.weights()).mean,
         /// Share of the side's total latency.
         share: f64 = match side.facts.latency_sum_us {
             0 => 0.0,
-            total => sum as f64 / total as f64,
+            total => times.sum() as f64 / total as f64,
         },
     }
 }

@@ -47,7 +47,7 @@ pub struct DiffFlame {
 /// Returns whether a frame is coloured as changed: the change was tested, is more than noise, and is not smaller than the options say.
 pub fn counts_as_changed(report: &CompareReport, options: &DiffOptions, change: &Change) -> bool {
     let unit = match options.basis {
-        Basis::Mean => report.a.facts.latency_sum_us as f64 / report.a.facts.requests.max(1) as f64,
+        Basis::Mean => report.a.facts.mean_us(),
         Basis::Share => 1.0,
     };
     let least = unit * f64::from(options.least_ppm) / 1e6;
@@ -57,10 +57,11 @@ pub fn counts_as_changed(report: &CompareReport, options: &DiffOptions, change: 
 /// Returns the self time of a frame on one side, in the unit of widths.
 fn own(sums: &FrameSums, side: &CompareSide, basis: Basis) -> u64 {
     let (unit, whole) = match basis {
-        Basis::Mean => (1000, side.facts.requests.into()),
+        // In units of 1/256 request.
+        Basis::Mean => (1000 * u128::from(Weight::UNITS), side.facts.weights().units),
         Basis::Share => (1_000_000_000, side.facts.latency_sum_us),
     };
-    (sums.exclusive.sum * unit).checked_div(whole).unwrap_or(0) as u64
+    (sums.exclusive.sum() * unit).checked_div(whole).unwrap_or(0) as u64
 }
 
 impl DiffFlame {
@@ -134,9 +135,10 @@ mod tests {
 
     /// Returns sums over requests that all take the same times.
     fn sums(requests: u64, own_us: u64, subtree_us: u64) -> FrameSums {
-        let times = |us: u64| Moments {
-            sum: u128::from(requests * us),
-            sum_sq: u128::from(requests) * u128::from(us) * u128::from(us),
+        let times = |us: u64| {
+            let mut times = Sample::default();
+            (0..requests).for_each(|_| times.add(us, Weight::ONE));
+            times
         };
         FrameSums { requests, exclusive: times(own_us), subtree: times(subtree_us), ..FrameSums::default() }
     }
@@ -212,7 +214,7 @@ mod tests {
     fn noise_and_small_changes_are_grey() {
         let mut noisy = report();
         // Own times of new: 0 and 180 us, so the interval of its mean includes 0.
-        noisy.nodes[2].b.subtree = Moments { sum: 180, sum_sq: 180 * 180 };
+        noisy.nodes[2].b.subtree = Sample::counted(2, Moments { sum: 180, sum_sq: 180 * 180 });
         let flame = DiffFlame::new(&noisy.judged(), &DiffOptions::default());
         assert_eq!(shades(&flame)[2], Shade::Grey);
         // Half of side A's mean latency is 50 us: only new and r changed by as much.
