@@ -1,6 +1,6 @@
 //! Seeded bootstrap intervals of percentiles and of their ratios.
 
-use super::{Interval, Random, percentile};
+use super::{Interval, Random, Weight, Weights, weighted::weighted_or_plain};
 use crate::sort::CompactSort as _;
 
 /// Resamples drawn for an interval.
@@ -26,10 +26,43 @@ fn gamma(random: &mut Random, shape: f64) -> f64 {
     }
 }
 
+/// Sorted values to draw from.
+struct Drawn<'a> {
+    sorted: &'a [(u64, Weight)],
+    /// Up to and with each value its share of all weight; empty if all weights are equal.
+    ends: Vec<f64>,
+    /// The effective number of values.
+    n: f64,
+}
+
+impl Drawn<'_> {
+    /// Returns what is drawn from some values; `None` for fewer than two.
+    fn of(sorted: &[(u64, Weight)]) -> Option<Drawn<'_>> {
+        let all = Weights::of(sorted.iter().map(|of| of.1));
+        let mut units = 0;
+        let end = |&(_, weight): &(u64, Weight)| {
+            units += u128::from(weight.units());
+            units as f64 / all.units as f64
+        };
+        let ends = if all.are_equal() { Vec::new() } else { sorted.iter().map(end).collect() };
+        let n = all.effective();
+        (n >= 2.0).then_some(Drawn { sorted, ends, n })
+    }
+
+    /// Returns the value at a share of all weight.
+    fn at(&self, share: f64) -> f64 {
+        let place = match self.ends.as_slice() {
+            [] => (share * self.n) as usize,
+            ends => ends.partition_point(|&end| end <= share),
+        };
+        self.sorted[place.min(self.sorted.len() - 1)].0 as f64
+    }
+}
+
 /// Returns the `p`-quantile of a resample of sorted values, drawn from its exact distribution without drawing the
 /// resample: the k-th smallest of n uniform numbers is Beta(k, n + 1 - k), and says which value stands there.
-fn resampled_percentile(random: &mut Random, sorted: &[u64], p: f64) -> f64 {
-    let n = sorted.len() as f64;
+fn resampled_percentile(random: &mut Random, drawn: &Drawn, p: f64) -> f64 {
+    let n = drawn.n;
     let place = p * (n - 1.0);
     let below = place.floor();
     let (a, b) = (gamma(random, below + 1.0), gamma(random, n - below));
@@ -37,21 +70,23 @@ fn resampled_percentile(random: &mut Random, sorted: &[u64], p: f64) -> f64 {
     let left = n - below - 1.0;
     // The next one up, given this one.
     let high = if left < 1.0 { low } else { 1.0 - (1.0 - low) * libm::pow(random.unit(), 1.0 / left) };
-    let at = |u: f64| sorted[((u * n) as usize).min(sorted.len() - 1)] as f64;
-    at(low) + (at(high) - at(low)) * (place - below)
+    drawn.at(low) + (drawn.at(high) - drawn.at(low)) * (place - below)
 }
 
 /// Returns the 95 % bootstrap interval of the ratio of the `p`-quantiles of sorted `values` to that of sorted
 /// `reference`; `None` with fewer than two values on a side, or where the reference is 0 too often to tell.
-pub fn ratio_interval(reference: &[u64], values: &[u64], p: f64, seed: u64) -> Option<Interval> {
-    if reference.len() < 2 || values.len() < 2 {
-        return None;
-    }
+pub fn ratio_interval(
+    reference: &[(u64, Weight)],
+    values: &[(u64, Weight)],
+    p: f64,
+    seed: u64,
+) -> Option<Interval> {
+    let (reference, values) = (Drawn::of(reference)?, Drawn::of(values)?);
     let mut random = Random::new(seed, 0, 0);
     let mut ratios: Vec<f64> = Vec::with_capacity(RESAMPLES);
     for _ in 0..RESAMPLES {
-        let below = resampled_percentile(&mut random, reference, p);
-        let above = resampled_percentile(&mut random, values, p);
+        let below = resampled_percentile(&mut random, &reference, p);
+        let above = resampled_percentile(&mut random, &values, p);
         ratios.push(if below > 0.0 { above / below } else { f64::INFINITY });
     }
     ratios.sort_by(f64::total_cmp);
@@ -61,9 +96,9 @@ pub fn ratio_interval(reference: &[u64], values: &[u64], p: f64, seed: u64) -> O
 }
 
 /// Returns the ratio of two `p`-quantiles; `None` where there is nothing to divide by.
-pub fn ratio(reference: &[u64], values: &[u64], p: f64) -> Option<f64> {
-    let below = percentile(reference, p);
-    (below > 0.0 && !values.is_empty()).then(|| percentile(values, p) / below)
+pub fn ratio(reference: &[(u64, Weight)], values: &[(u64, Weight)], p: f64) -> Option<f64> {
+    let below = weighted_or_plain(reference, p);
+    (below > 0.0 && !values.is_empty()).then(|| weighted_or_plain(values, p) / below)
 }
 
 /// With fewer requests the share that something has of all latency is shown with its interval; from so many on it is
@@ -115,6 +150,11 @@ pub fn share_intervals(mut requests: Vec<WholeAndParts>, n: usize, seed: u64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statistics::percentile;
+
+    fn ones(values: &[u64]) -> Vec<(u64, Weight)> {
+        values.iter().map(|&value| (value, Weight::ONE)).collect()
+    }
 
     #[test]
     fn the_interval_is_that_of_resamples_drawn_one_by_one() {
@@ -134,7 +174,7 @@ mod tests {
                 })
                 .collect();
             plain.sort_by(f64::total_cmp);
-            let found = ratio_interval(&reference, &values, p, 1).unwrap();
+            let found = ratio_interval(&ones(&reference), &ones(&values), p, 1).unwrap();
             for (end, rank) in [(found.low, 50), (found.high, 1949)] {
                 assert!((end / plain[rank] - 1.0).abs() < 0.08, "{p}: {end} against {}", plain[rank]);
             }
@@ -144,12 +184,15 @@ mod tests {
     #[test]
     fn equal_groups_have_a_ratio_of_one_inside_and_seeds_repeat() {
         let values: Vec<u64> = (1..500).collect();
-        let interval = ratio_interval(&values, &values, 0.5, 3).unwrap();
+        let interval = ratio_interval(&ones(&values), &ones(&values), 0.5, 3).unwrap();
         assert!(interval.low < 1.0 && interval.high > 1.0 && interval.high < 1.3);
-        assert_eq!(ratio_interval(&values, &values, 0.5, 3), Some(interval));
-        assert_eq!(ratio_interval(&[5], &values, 0.5, 3), None);
-        assert_eq!(ratio_interval(&[0, 0, 0], &values, 0.5, 3), None);
-        assert_eq!(ratio_interval(&[5, 5], &[10, 10, 10], 0.99, 3), Some(Interval { low: 2.0, high: 2.0 }));
+        assert_eq!(ratio_interval(&ones(&values), &ones(&values), 0.5, 3), Some(interval));
+        assert_eq!(ratio_interval(&ones(&[5]), &ones(&values), 0.5, 3), None);
+        assert_eq!(ratio_interval(&ones(&[0, 0, 0]), &ones(&values), 0.5, 3), None);
+        assert_eq!(
+            ratio_interval(&ones(&[5, 5]), &ones(&[10, 10, 10]), 0.99, 3),
+            Some(Interval { low: 2.0, high: 2.0 })
+        );
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Densities on a logarithmic axis, for violin plots.
 
+use super::{Weight, Weights};
+
 /// Points of a density.
 const POINTS: usize = 64;
 /// Bins that values are counted in before they are smoothed.
@@ -30,22 +32,28 @@ impl LogAxis {
     /// Returns the density of sorted values at the points, the greatest being 1: a Gaussian kernel on the logarithms,
     /// its width by Silverman's rule. Empty without values; a single peak where all are equal.
     pub fn density(&self, sorted: &[u64]) -> Vec<f64> {
-        if sorted.is_empty() {
+        self.weighted_density(sorted.iter().map(|&value| (value, Weight::ONE)))
+    }
+
+    /// Returns the same of values with weights.
+    pub fn weighted_density(&self, values: impl Iterator<Item = (u64, Weight)> + Clone) -> Vec<f64> {
+        let weights = Weights::of(values.clone().map(|of| of.1));
+        if weights.seen == 0 {
             return Vec::new();
         }
         let width = (self.high - self.low) / BINS as f64;
         if width <= 0.0 {
             return vec![1.0; POINTS];
         }
-        let mut counts = vec![0u64; BINS];
-        for &value in sorted {
+        let mut counts = vec![0u128; BINS];
+        for (value, weight) in values {
             let bin = (libm::log1p(value as f64) - self.low) / width;
-            counts[(bin.max(0.0) as usize).min(BINS - 1)] += 1;
+            counts[(bin.max(0.0) as usize).min(BINS - 1)] += u128::from(weight.units());
         }
         let middle = |bin: usize| self.low + width * (bin as f64 + 0.5);
-        let n = sorted.len() as f64;
+        let (all, n) = (weights.units as f64, weights.effective());
         let weighted = |of: &dyn Fn(f64) -> f64| -> f64 {
-            counts.iter().enumerate().map(|(bin, &count)| count as f64 * of(middle(bin))).sum::<f64>() / n
+            counts.iter().enumerate().map(|(bin, &count)| count as f64 * of(middle(bin))).sum::<f64>() / all
         };
         let mean = weighted(&|x| x);
         let deviation = weighted(&|x| (x - mean) * (x - mean)).sqrt();

@@ -119,7 +119,7 @@ pub fn weighted_percentile_interval(sorted: &[(u64, Weight)], p: f64) -> Option<
     Some(Interval { low: at(p - reach), high: at(p + reach) })
 }
 
-fn weighted_or_plain(sorted: &[(u64, Weight)], p: f64) -> f64 {
+pub(super) fn weighted_or_plain(sorted: &[(u64, Weight)], p: f64) -> f64 {
     if Weights::of(sorted.iter().map(|(_, weight)| *weight)).are_equal() {
         let values: Vec<u64> = sorted.iter().map(|(value, _)| *value).collect();
         return percentile(&values, p);

@@ -1,6 +1,6 @@
 //! Times by endpoint, whatever the call path: rows of the heat map and of the textual summary (`docs/definitions/critical-path.md` section 5).
 
-use crate::flame::column::TimeColumn;
+use crate::flame::TimeColumn;
 use crate::flame::shares::FewRequests;
 use crate::flame::wait_sums::WaitSums;
 use crate::flame::{Collapser, Contexts, Waiting, Weight};

@@ -2,8 +2,9 @@
 
 use super::part::ContextSums;
 use super::{ErrorRow, ErrorTotals, ErrorsPart, Untried, Without};
-use crate::flame::{Contexts, Observer, PathFinder, PathTable, pack_sorted};
-use crate::requests::{RequestEntry, RequestRef};
+use crate::flame::TimeColumn;
+use crate::flame::{Contexts, Observer, PathFinder, PathTable};
+use crate::requests::{RequestEntry, RequestRef, Weighing};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::{Endpoint, EndpointId, Flags, NO_ROW, Overlap, Role, TraceSet, Tree};
 use std::cmp::Reverse;
@@ -39,8 +40,11 @@ struct SpanFacts {
 /// Sums the errors of the requests of one worker.
 pub struct ErrorsObserver {
     overlap: Overlap,
+    weighing: Weighing,
+    /// Weight of the request at hand in units of 1/256: numbers and times count so often.
+    units: u64,
     totals: ErrorTotals,
-    without_us: Vec<u64>,
+    without_us: TimeColumn,
     /// One per endpoint of the set.
     endpoints: Vec<ErrorRow>,
     /// By endpoint: the request that counted it last, from 1 on.
@@ -69,8 +73,10 @@ impl ErrorsObserver {
         let endpoints = set.endpoints().len();
         ErrorsObserver {
             overlap,
+            weighing: Weighing::default(),
+            units: 0,
             totals: ErrorTotals::default(),
-            without_us: Vec::new(),
+            without_us: TimeColumn::default(),
             endpoints: vec![ErrorRow::default(); endpoints],
             counted: vec![0; endpoints],
             untried_requests: 0,
@@ -87,9 +93,19 @@ impl ErrorsObserver {
         }
     }
 
+    /// Returns an observer of the same requests, each counted as this says.
+    pub(crate) fn by(self, weighing: Weighing) -> ErrorsObserver {
+        ErrorsObserver { weighing, ..self }
+    }
+
+    /// Returns a time of the request at hand, by weight.
+    fn by_weight(&self, us: u64) -> u128 {
+        u128::from(us) * u128::from(self.units)
+    }
+
     /// Counts the spans of a request by what they have to do with errors.
     fn classify(&mut self, set: &TraceSet, tree: &Tree, root: u32, request: &RequestEntry) {
-        let end = tree.subtree_end[root as usize];
+        let (end, units) = (tree.subtree_end[root as usize], self.units);
         self.spans.resize(self.spans.len().max(tree.len()), SpanFacts::default());
         for i in root..end {
             let is_waited_for = i == root
@@ -114,26 +130,27 @@ impl ErrorsObserver {
             };
             let facts = *facts;
             let sums = &mut self.endpoints[endpoint as usize];
-            sums.spans += 1;
-            self.totals.spans += 1;
+            sums.spans += units;
+            self.totals.spans += units;
+            let by_weight_us = u128::from(tree.duration_us(i)) * u128::from(units);
             if facts.is_waited_for {
-                self.totals.work_us += u128::from(tree.duration_us(i));
+                self.totals.work_us += by_weight_us;
             }
             match facts.kind {
                 Kind::None => continue,
-                Kind::Own => (sums.own, self.totals.own) = (sums.own + 1, self.totals.own + 1),
+                Kind::Own => (sums.own, self.totals.own) = (sums.own + units, self.totals.own + units),
                 Kind::Propagated => {
                     (sums.propagated, self.totals.propagated) =
-                        (sums.propagated + 1, self.totals.propagated + 1);
+                        (sums.propagated + units, self.totals.propagated + units);
                 }
                 Kind::Stopped => {
-                    (sums.stopped, self.totals.stopped) = (sums.stopped + 1, self.totals.stopped + 1);
+                    (sums.stopped, self.totals.stopped) = (sums.stopped + units, self.totals.stopped + units);
                     continue;
                 }
             }
             if self.counted[endpoint as usize] != self.number {
                 self.counted[endpoint as usize] = self.number;
-                sums.requests += 1;
+                sums.requests += units;
             }
             if facts.kind == Kind::Own
                 && sums.example.as_ref().is_none_or(|kept| kept.latency_us <= request.latency_us)
@@ -141,7 +158,7 @@ impl ErrorsObserver {
                 sums.offer(RequestRef::of(set, request));
             }
             if facts.is_waited_for {
-                self.totals.work_saved_us += u128::from(tree.duration_us(i));
+                self.totals.work_saved_us += by_weight_us;
                 self.gone.push((endpoint, i));
             }
             if i != root {
@@ -168,14 +185,15 @@ impl ErrorsObserver {
             inside.push(is_inside);
             self.entries.push((table.find_context(context, endpoint), is_error));
             let sums = &mut self.endpoints[endpoint.0 as usize];
-            sums.path_spans += 1;
-            sums.path_us += u128::from(entry.exclusive_us);
+            let by_weight_us = u128::from(entry.exclusive_us) * u128::from(self.units);
+            sums.path_spans += self.units;
+            sums.path_us += by_weight_us;
             if is_error {
-                sums.path_errors += 1;
-                sums.path_error_us += u128::from(entry.exclusive_us);
+                sums.path_errors += self.units;
+                sums.path_error_us += by_weight_us;
             }
             if is_inside {
-                self.totals.inside_us += u128::from(entry.exclusive_us);
+                self.totals.inside_us += by_weight_us;
             }
         }
         // Which entries lead to errors: children before their parents.
@@ -184,7 +202,9 @@ impl ErrorsObserver {
                 self.entries[entry.parent as usize].1 = true;
             }
         }
-        self.totals.path_requests += u64::from(self.entries.first().is_some_and(|entry| entry.1));
+        if self.entries.first().is_some_and(|entry| entry.1) {
+            self.totals.path_requests += self.units;
+        }
         let mut seen = Vec::new();
         for (entry, &(context, leads_to_error)) in self.finder.entries().iter().zip(&self.entries) {
             let Some(sums) = self.contexts.get_mut(context as usize).filter(|_| leads_to_error) else {
@@ -193,12 +213,12 @@ impl ErrorsObserver {
             let sums = sums.get_or_insert_default();
             match self.spans[entry.span as usize].kind {
                 Kind::None => {}
-                Kind::Own => sums.own += 1,
-                Kind::Propagated => sums.propagated += 1,
-                Kind::Stopped => sums.stopped += 1,
+                Kind::Own => sums.own += self.units,
+                Kind::Propagated => sums.propagated += self.units,
+                Kind::Stopped => sums.stopped += self.units,
             }
             if self.spans[entry.span as usize].kind.is_error() {
-                sums.error_us += u128::from(entry.exclusive_us);
+                sums.error_us += u128::from(entry.exclusive_us) * u128::from(self.units);
             }
             seen.push(context);
         }
@@ -206,7 +226,7 @@ impl ErrorsObserver {
         seen.dedup();
         for context in seen {
             if let Some(sums) = &mut self.contexts[context as usize] {
-                sums.requests += 1;
+                sums.requests += self.units;
             }
         }
     }
@@ -243,7 +263,8 @@ impl ErrorsObserver {
             self.finder.find(set, path, root, self.overlap);
             for entry in self.finder.entries() {
                 let endpoint = set.endpoint(tree.row(entry.span)).0;
-                self.endpoints[endpoint as usize].without_path_us += u128::from(entry.exclusive_us);
+                self.endpoints[endpoint as usize].without_path_us +=
+                    u128::from(entry.exclusive_us) * u128::from(self.units);
             }
         }
         for (_, endpoint) in tried {
@@ -254,47 +275,52 @@ impl ErrorsObserver {
             } else {
                 self.without.take_out(tree, root, self.overlap, &self.taken[from..to])
             };
-            self.endpoints[endpoint as usize].saved_us += u128::from(latency_us - alone_us.min(latency_us));
+            self.endpoints[endpoint as usize].saved_us +=
+                self.by_weight(latency_us - alone_us.min(latency_us));
         }
         without_us.min(latency_us)
     }
 }
 
 impl Observer for ErrorsObserver {
-    /// The errors, and the endpoints that were not tried, beside the sums that summaries keep.
-    type Part = (ErrorsPart, Untried);
+    /// The errors that summaries keep, in units of 1/256; the endpoints that were not tried; and latencies without the spans in
+    /// error.
+    type Part = (ErrorsPart, Untried, TimeColumn);
 
     fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
         let facts = &table.requests[request as usize];
         let root = facts.row - tree.first;
         self.number += 1;
+        let weight = self.weighing.weight(set, facts);
+        self.units = weight.units().into();
         self.classify(set, tree, root, facts);
         let mut without_us = facts.latency_us;
         if facts.errors == 0 {
             for entry in table.entries(request) {
                 let endpoint = table.contexts()[entry.context as usize].1.0;
                 let sums = &mut self.endpoints[endpoint as usize];
-                sums.path_spans += u64::from(entry.spans);
-                sums.path_us += u128::from(entry.exclusive_us);
-                sums.without_path_us += u128::from(entry.exclusive_us);
+                let by_weight_us = u128::from(entry.exclusive_us) * u128::from(self.units);
+                sums.path_spans += u64::from(entry.spans) * self.units;
+                sums.path_us += by_weight_us;
+                sums.without_path_us += by_weight_us;
             }
         } else {
-            self.totals.requests += 1;
+            self.totals.requests += self.units;
             self.observe_path(set, table, tree, root);
             without_us = self.take_out(set, tree, root, facts.latency_us);
             if self.spans[root as usize].kind.is_error() {
-                self.totals.failed_requests += 1;
-                self.totals.failed_us += u128::from(facts.latency_us);
+                self.totals.failed_requests += self.units;
+                self.totals.failed_us += self.by_weight(facts.latency_us);
             }
         }
-        self.totals.saved_us += u128::from(facts.latency_us - without_us);
-        self.without_us.push(without_us);
+        self.totals.saved_us += self.by_weight(facts.latency_us - without_us);
+        self.without_us.push(without_us, weight);
         if self.forest.len() < table.contexts().len() {
             self.forest = table.contexts().to_vec();
         }
     }
 
-    fn finish(mut self, set: &TraceSet) -> (ErrorsPart, Untried) {
+    fn finish(self, set: &TraceSet) -> Self::Part {
         let untried = set.endpoints().zip(&self.untried).filter(|(_, requests)| **requests > 0);
         let untried = Untried {
             requests: self.untried_requests,
@@ -302,16 +328,14 @@ impl Observer for ErrorsObserver {
                 .map(|((service, operation), &requests)| (Endpoint::new(service, operation), requests))
                 .collect(),
         };
-        self.without_us.sort_unstable();
         let endpoints = set.endpoints().zip(self.endpoints).filter(|(_, sums)| sums.spans > 0);
         let endpoints =
             endpoints.map(|((service, operation), sums)| (Endpoint::new(service, operation), sums));
         let part = ErrorsPart {
             totals: self.totals,
-            without_us: pack_sorted(self.without_us),
             endpoints: endpoints.collect(),
             contexts: Contexts::of_forest(set, &self.forest, self.contexts),
         };
-        (part, untried)
+        (part, untried, self.without_us.packed())
     }
 }

@@ -1,11 +1,12 @@
 //! The accumulator of the error analysis.
 
 use super::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport, Untried};
-use crate::flame::{Contexts, pack_sorted, unpack_sorted};
+use crate::flame::Contexts;
+use crate::flame::TimeColumn;
 use crate::ids::{NodeId, ReportEndpoint};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef};
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::Percentiles;
+use pathlight_base::statistics::{Percentiles, Weight};
 use pathlight_trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,11 +15,25 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ErrorsPart {
     pub(super) totals: ErrorTotals,
-    /// Latencies without the erroring spans, sorted and packed.
-    pub(super) without_us: Vec<u64>,
     /// Rows by name; numbered once they are merged.
     pub(super) endpoints: Vec<(Endpoint, ErrorRow)>,
     pub(super) contexts: Contexts<ContextSums>,
+}
+
+/// The same as version 1 of summaries has it.
+#[derive(Deserialize)]
+pub(super) struct Part1 {
+    totals: ErrorTotals,
+    /// Always empty.
+    _without_us: Vec<u64>,
+    endpoints: Vec<(Endpoint, ErrorRow)>,
+    contexts: Contexts<ContextSums>,
+}
+
+impl From<Part1> for ErrorsPart {
+    fn from(part: Part1) -> ErrorsPart {
+        ErrorsPart { totals: part.totals, endpoints: part.endpoints, contexts: part.contexts }
+    }
 }
 
 impl ErrorRow {
@@ -83,18 +98,15 @@ impl ErrorsPart {
     /// Joins parts of disjoint requests.
     pub fn merge(parts: Vec<ErrorsPart>) -> ErrorsPart {
         let mut totals = ErrorTotals::default();
-        let mut without_us = Vec::new();
         let mut endpoints: BTreeMap<Endpoint, ErrorRow> = BTreeMap::new();
         let mut forests = Vec::new();
         for part in parts {
             totals.merge(part.totals);
-            without_us.extend(unpack_sorted(part.without_us));
             for (name, sums) in part.endpoints {
                 endpoints.entry(name).or_default().merge(sums);
             }
             forests.push(part.contexts);
         }
-        without_us.sort_unstable();
         let contexts = Contexts::merge(forests, |into, from| {
             into.own += from.own;
             into.propagated += from.propagated;
@@ -103,13 +115,35 @@ impl ErrorsPart {
             into.error_us = into.error_us.saturating_add(from.error_us);
         });
         let endpoints = endpoints.into_iter().collect();
-        ErrorsPart { totals, without_us: pack_sorted(without_us), endpoints, contexts }
+        ErrorsPart { totals, endpoints, contexts }
     }
 
-    /// Takes out the latencies that the requests have without their erroring spans, sorted: for a caller that keeps them
-    /// in another way.
-    pub fn take_without_us(&mut self) -> Vec<u64> {
-        unpack_sorted(std::mem::take(&mut self.without_us))
+    /// Returns numbers of requests and spans, and times in microseconds, rounded, of those in units of 1/256.
+    #[must_use]
+    pub fn rounded(mut self) -> ErrorsPart {
+        const UNITS: u64 = Weight::UNITS as u64;
+        let number = |n: &mut u64| *n = n.saturating_add(UNITS / 2) / UNITS;
+        let time = |us: &mut u128| *us = us.saturating_add(u128::from(UNITS / 2)) / u128::from(UNITS);
+        let totals = &mut self.totals;
+        let ErrorTotals { requests, path_requests, failed_requests, spans, own, propagated, stopped, .. } =
+            totals;
+        [requests, path_requests, failed_requests, spans, own, propagated, stopped]
+            .into_iter()
+            .for_each(number);
+        let ErrorTotals { work_us, work_saved_us, inside_us, saved_us, failed_us, .. } = totals;
+        [work_us, work_saved_us, inside_us, saved_us, failed_us].into_iter().for_each(time);
+        for (_, row) in &mut self.endpoints {
+            let ErrorRow { spans, own, propagated, stopped, requests, path_spans, path_errors, .. } = row;
+            [spans, own, propagated, stopped, requests, path_spans, path_errors].into_iter().for_each(number);
+            let ErrorRow { path_us, path_error_us, without_path_us, saved_us, .. } = row;
+            [path_us, path_error_us, without_path_us, saved_us].into_iter().for_each(time);
+        }
+        for node in &mut self.contexts.nodes {
+            let ContextSums { own, propagated, stopped, requests, error_us } = &mut node.value;
+            [own, propagated, stopped, requests].into_iter().for_each(number);
+            time(error_us);
+        }
+        self
     }
 
     /// Returns whether it can be merged and asked, if it came from elsewhere: endpoints and contexts exist, and no
@@ -118,22 +152,26 @@ impl ErrorsPart {
         let names: BTreeSet<&Endpoint> = self.endpoints.iter().map(|(name, _)| name).collect();
         let rows = self.endpoints.iter().flat_map(|(_, row)| row.counts());
         let nodes = self.contexts.nodes.iter().flat_map(|node| node.value.counts());
-        self.without_us.is_empty()
-            && self.contexts.is_sound()
+        self.contexts.is_sound()
             && self.contexts.endpoints.iter().all(|name| names.contains(name))
             && self.totals.counts().into_iter().chain(rows).chain(nodes).all(|count| count <= most)
     }
 
     /// Joins parts of disjoint requests and finishes.
-    pub fn finish(
-        parts: Vec<(ErrorsPart, Untried)>,
+    pub(crate) fn finish(
+        all: Vec<(ErrorsPart, Untried, TimeColumn)>,
         range: PercentileRange,
         facts: RangeFacts,
     ) -> ErrorsReport {
-        let (parts, untried) = parts.into_iter().unzip();
-        let mut sum = ErrorsPart::merge(parts);
-        let without_us = Percentiles::of_sorted(&sum.take_without_us());
-        ErrorsReport { untried: Untried::merge(untried), ..sum.report(without_us, range, facts) }
+        let (mut parts, mut untried, mut without_us) = (Vec::new(), Vec::new(), Vec::new());
+        for (part, of_untried, of_without) in all {
+            parts.push(part);
+            untried.push(of_untried);
+            without_us.push(of_without);
+        }
+        let without_us = TimeColumn::percentiles(without_us.iter());
+        let report = ErrorsPart::merge(parts).rounded().report(without_us, range, facts.by_weight());
+        ErrorsReport { untried: Untried::merge(untried), ..report }
     }
 
     /// Finishes into a report; `without_us` is the latency without the erroring spans.

@@ -2,6 +2,7 @@
 
 use crate::EngineError;
 use crate::errors::{ErrorsObserver, ErrorsPart, ErrorsReport, Untried};
+use crate::flame::TimeColumn;
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
@@ -34,10 +35,10 @@ impl Query for Errors {
 pub(crate) struct ErrorsPass;
 
 impl RequestPass for ErrorsPass {
-    type Part = (ErrorsPart, Untried);
+    type Part = (ErrorsPart, Untried, TimeColumn);
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        let observer = ErrorsObserver::new(over.set, over.settings.overlap);
+        let observer = ErrorsObserver::new(over.set, over.settings.overlap).by(over.weighing);
         over.walk(observer)
     }
 }

@@ -8,7 +8,7 @@ use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Sums over all requests of a percentile range.
+/// Sums over all requests of a percentile range, by weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorTotals {
     /// Requests with a span in error.
@@ -207,7 +207,7 @@ impl ErrorsReport {
             endpoint: node.endpoint,
             exclusive_us: Weight {
                 sum: node.error_us,
-                mean: node.error_us as f64 / self.facts.requests.max(1) as f64,
+                mean: node.error_us as f64 / self.facts.weights().requests().max(1.0),
                 ..Weight::default()
             },
             inclusive_us: Weight::default(),
@@ -225,6 +225,11 @@ impl ErrorsReport {
             nodes: self.nodes.iter().map(node).collect(),
             examples: Vec::new(),
         }
+    }
+
+    /// Returns the number of requests that those of the percentile range stand for: what the numbers of requests here are of.
+    pub fn requests(&self) -> u64 {
+        self.facts.weights().rounded()
     }
 
     /// Returns the service and operation of an endpoint number.

@@ -1,9 +1,11 @@
 //! The cost of errors for requests.
 
 use crate::errors::ErrorsPart;
+use crate::errors::part::Part1;
 use crate::summaries::Sketch;
-use crate::summaries::section::{Kind, RootSums};
+use crate::summaries::section::{ByRoot, Kind, RootSums};
 use crate::summaries::sketch::MOST;
+use pathlight_base::encoding::{self, Damaged};
 use serde::{Deserialize, Serialize};
 
 /// Costs of errors in the requests of one root endpoint.
@@ -15,14 +17,35 @@ pub(crate) struct ErrorSums {
     pub without: Sketch,
 }
 
+/// The same as it was kept beside a list of latencies, which was always empty.
+#[derive(Deserialize)]
+pub(crate) struct ErrorSums1 {
+    part: Part1,
+    without: Sketch,
+}
+
+impl From<ErrorSums1> for ErrorSums {
+    fn from(sums: ErrorSums1) -> ErrorSums {
+        ErrorSums { part: sums.part.into(), without: sums.without }
+    }
+}
+
 impl RootSums for ErrorSums {
-    const KIND: Kind = Kind { name: "errors", version: 1, words: "errors" };
+    const KIND: Kind = Kind { name: "errors", version: 2, words: "errors" };
 
     fn join(parts: Vec<ErrorSums>) -> ErrorSums {
         ErrorSums {
             without: Sketch::sum(parts.iter().map(|part| &part.without)),
             part: ErrorsPart::merge(parts.into_iter().map(|part| part.part).collect()),
         }
+    }
+
+    fn of_stored(version: u32, bytes: &[u8]) -> Result<ByRoot<ErrorSums>, Damaged> {
+        if version >= 2 {
+            return encoding::read(bytes);
+        }
+        let roots: ByRoot<ErrorSums1> = encoding::read(bytes)?;
+        Ok(roots.into_iter().map(|(root, sums)| (root, sums.into())).collect())
     }
 
     fn is_sound(&self) -> bool {

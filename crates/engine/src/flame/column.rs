@@ -1,12 +1,12 @@
 //! A time of requests, one value each, in the order of the values.
 
 use super::{Weight, pack_sorted, unpack_sorted};
-use pathlight_base::statistics::{Weight as RequestWeight, Weights, sort_weighted};
+use pathlight_base::statistics::{Percentiles, Weight as RequestWeight, Weights, sort_weighted};
 use serde::{Deserialize, Serialize};
 
 /// A time of each of some requests: an accumulator.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct TimeColumn {
+pub struct TimeColumn {
     us: Vec<u64>,
     /// In the order of the values; empty if all are 1.
     weights: Vec<RequestWeight>,
@@ -44,18 +44,33 @@ impl TimeColumn {
         self.us.iter().copied().zip(weights).collect()
     }
 
+    /// Returns the times of a packed column, sorted.
+    pub fn into_us(self) -> Vec<u64> {
+        unpack_sorted(self.us)
+    }
+
+    /// Returns mean and percentiles of packed columns of disjoint requests.
+    pub fn percentiles<'a>(parts: impl Iterator<Item = &'a TimeColumn>) -> Percentiles {
+        Percentiles::of_weighted(&TimeColumn::joined(parts))
+    }
+
+    /// Returns the times of packed columns with their weights, sorted.
+    pub fn joined<'a>(parts: impl Iterator<Item = &'a TimeColumn>) -> Vec<(u64, RequestWeight)> {
+        let unpacked = |part: &TimeColumn| TimeColumn { us: unpack_sorted(part.us.clone()), ..part.clone() };
+        let mut pairs: Vec<_> = parts.flat_map(|part| unpacked(part).pairs()).collect();
+        sort_weighted(&mut pairs);
+        pairs
+    }
+
     /// Summarises packed columns of disjoint requests, of which all weigh so much together with those that have no value.
     pub fn summary<'a>(parts: impl Iterator<Item = &'a TimeColumn>, whole: &Weights) -> Weight {
-        let unpacked = |part: &TimeColumn| TimeColumn { us: unpack_sorted(part.us.clone()), ..part.clone() };
         if whole.are_ones() {
             let mut sorted: Vec<u64> = parts.flat_map(|part| unpack_sorted(part.us.clone())).collect();
             // A stable sort joins the runs of the parts.
             sorted.sort();
             return Weight::of_sorted(&sorted, whole.seen);
         }
-        let mut pairs: Vec<_> = parts.flat_map(|part| unpacked(part).pairs()).collect();
-        sort_weighted(&mut pairs);
-        Weight::of_weighted(&pairs, whole)
+        Weight::of_weighted(&TimeColumn::joined(parts), whole)
     }
 }
 

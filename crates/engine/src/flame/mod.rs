@@ -5,7 +5,7 @@
 
 mod aggregate;
 mod collapse;
-pub(crate) mod column;
+mod column;
 mod contexts;
 mod critical_path;
 pub(crate) mod done;
@@ -26,6 +26,7 @@ mod weighted_tests;
 
 pub use aggregate::{Aggregate, pack_sorted, unpack_sorted};
 pub use collapse::{Collapser, EndpointEntry};
+pub use column::TimeColumn;
 pub use contexts::{Context, Contexts};
 pub use critical_path::{PathEntry, PathFinder, Segment};
 pub use exemplars::{ExemplarCandidates, ExemplarTargets};

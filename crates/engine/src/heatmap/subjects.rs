@@ -5,7 +5,7 @@ use super::observe::{
     Cell, ColumnEdge, ColumnKey, ColumnOrder, ColumnPart, HeatPart, WeightedKey, column_of,
 };
 use crate::endpoints::{EndpointTotals, EndpointsReport};
-use crate::flame::column::TimeColumn;
+use crate::flame::TimeColumn;
 use crate::flame::{Observer, PathFinder, PathTable};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef, Weighing};
 use crate::verdict::answer_of_other_service;

@@ -1,10 +1,11 @@
 //! Latency, or the exclusive time of one endpoint, split by the values of a tag (`docs/definitions/critical-path.md` section 5; paper 7.4).
 
+use crate::flame::TimeColumn;
 use crate::flame::done::DonePath;
-use crate::flame::{Observer, PathFinder, PathTable, pack_sorted, unpack_sorted};
-use crate::requests::{PercentileRange, RangeFacts};
+use crate::flame::{Observer, PathFinder, PathTable};
+use crate::requests::{PercentileRange, RangeFacts, Weighing};
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::{Interval, LogAxis, Percentiles, ratio, ratio_interval};
+use pathlight_base::statistics::{Interval, LogAxis, Percentiles, Weight, ratio, ratio_interval};
 use pathlight_trace::{Endpoint, EndpointId, Overlap, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -54,8 +55,8 @@ impl SplitOf {
 /// The accumulator: samples by value.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SplitPart {
-    /// Sorted and packed.
-    values: BTreeMap<String, Vec<u64>>,
+    /// Packed.
+    values: BTreeMap<String, TimeColumn>,
     missing: u64,
     high_cardinality: bool,
 }
@@ -118,25 +119,28 @@ impl SplitPart {
         facts: RangeFacts,
     ) -> SplitReport {
         let is_of_calls = matches!(of, SplitOf::Calls(_));
+        let facts = facts.by_weight();
         let mut report = SplitReport { range: Some(range), facts, of, key, ..SplitReport::default() };
-        let mut all: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+        let mut all: BTreeMap<String, Vec<TimeColumn>> = BTreeMap::new();
         for part in parts {
             report.missing += part.missing;
             report.high_cardinality |= part.high_cardinality;
             for (value, samples) in part.values {
-                all.entry(value).or_default().extend(unpack_sorted(samples));
+                all.entry(value).or_default().push(samples);
             }
         }
-        let mut values: Vec<(String, Vec<u64>)> = all.into_iter().collect();
-        values.iter_mut().for_each(|(_, samples)| samples.sort_unstable());
+        let joined = |(value, parts): (String, Vec<TimeColumn>)| (value, TimeColumn::joined(parts.iter()));
+        let mut values: Vec<(String, Vec<(u64, Weight)>)> = all.into_iter().map(joined).collect();
         // Stable: equally common values stay by name.
         values.compact_sort_by_key(|(_, samples)| std::cmp::Reverse(samples.len()));
         let left_out = values.split_off(values.len().min(MOST_VALUES));
         let samples = left_out.iter().map(|(_, samples)| samples.len() as u64).sum();
         report.others = (left_out.len() as u64, samples);
-        let ends = |pick: fn(&Vec<u64>) -> Option<&u64>| values.iter().filter_map(move |(_, s)| pick(s));
-        let min = ends(|samples| samples.first()).min().copied().unwrap_or(0);
-        let max = ends(|samples| samples.last()).max().copied().unwrap_or(0);
+        let ends = |pick: fn(&[(u64, Weight)]) -> Option<&(u64, Weight)>| {
+            values.iter().filter_map(move |(_, samples)| Some(pick(samples)?.0))
+        };
+        let min = ends(|samples| samples.first()).min().unwrap_or(0);
+        let max = ends(|samples| samples.last()).max().unwrap_or(0);
         let axis = LogAxis::new(min, max);
         if let Some((_, first)) = values.first() {
             report.points_us = axis.points();
@@ -152,9 +156,9 @@ impl SplitPart {
                     value: value.clone(),
                     is_of_calls,
                     n: samples.len() as u64,
-                    us: Percentiles::of_sorted(samples),
+                    us: Percentiles::of_weighted(samples),
                     ratios: [(0, 0.50), (1, 0.95), (2, 0.99)].map(against),
-                    density: axis.density(samples),
+                    density: axis.weighted_density(samples.iter().copied()),
                 });
             }
         }
@@ -228,7 +232,8 @@ pub struct SplitObserver {
     /// By tag set, once it was looked at: the number of its value of the key.
     value_of: Vec<Option<Option<u32>>>,
     numbers: BTreeMap<String, u32>,
-    samples: Vec<Vec<u64>>,
+    samples: Vec<TimeColumn>,
+    weighing: Weighing,
     missing: u64,
     high_cardinality: bool,
     /// Time by value in the current request; `None` is no value.
@@ -242,6 +247,7 @@ impl SplitObserver {
         of: &SplitOf,
         key: &str,
         paths: (Overlap, Option<DonePath>),
+        weighing: Weighing,
     ) -> SplitObserver {
         SplitObserver {
             sampler: Sampler::new(set, of, paths),
@@ -251,6 +257,7 @@ impl SplitObserver {
             value_of: vec![None; set.tags.sets()],
             numbers: BTreeMap::new(),
             samples: Vec::new(),
+            weighing,
             missing: 0,
             high_cardinality: set.tags.has_too_many_values(key),
             current: BTreeMap::new(),
@@ -272,13 +279,13 @@ impl SplitObserver {
             *self.numbers.entry(value.to_owned()).or_insert(next)
         });
         self.value_of[tags.0 as usize] = Some(found);
-        self.samples.resize(self.numbers.len(), Vec::new());
+        self.samples.resize(self.numbers.len(), TimeColumn::default());
         found
     }
 
-    fn count(&mut self, value: Option<u32>, us: u64) {
+    fn count(&mut self, value: Option<u32>, us: u64, weight: Weight) {
         match value {
-            Some(value) => self.samples[value as usize].push(us),
+            Some(value) => self.samples[value as usize].push(us, weight),
             None => self.missing += 1,
         }
     }
@@ -288,30 +295,28 @@ impl Observer for SplitObserver {
     type Part = SplitPart;
 
     fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
+        let weight = self.weighing.weight(set, &table.requests[request as usize]);
         self.sampler.sample(set, table, tree, request, &mut self.sampled);
         while let Some((row, us)) = self.sampled.pop() {
             let value = self.value(set, row);
             if self.is_of_calls {
-                self.count(value, us);
+                self.count(value, us, weight);
             } else {
                 let sum = self.current.entry(value).or_default();
                 *sum = sum.saturating_add(us);
             }
         }
         while let Some((value, us)) = self.current.pop_first() {
-            self.count(value, us);
+            self.count(value, us, weight);
         }
     }
 
     fn finish(self, _: &TraceSet) -> SplitPart {
         let SplitObserver { numbers, mut samples, .. } = self;
-        let values = numbers.into_iter().map(|(name, number)| {
-            let mut samples = std::mem::take(&mut samples[number as usize]);
-            samples.sort_unstable();
-            (name, samples)
-        });
-        let values = values.filter(|(_, samples)| !samples.is_empty());
-        let values = values.map(|(name, samples)| (name, pack_sorted(samples)));
+        let values =
+            numbers.into_iter().map(|(name, number)| (name, std::mem::take(&mut samples[number as usize])));
+        let values = values.filter(|(_, samples)| samples.len() > 0);
+        let values = values.map(|(name, samples)| (name, samples.packed()));
         SplitPart { values: values.collect(), missing: self.missing, high_cardinality: self.high_cardinality }
     }
 }

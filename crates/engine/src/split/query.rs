@@ -40,8 +40,13 @@ impl RequestPass for SplitPass {
     type Part = SplitPart;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        let observer =
-            SplitObserver::new(over.set, &self.of, &self.key, (over.settings.overlap, over.done_path()));
+        let observer = SplitObserver::new(
+            over.set,
+            &self.of,
+            &self.key,
+            (over.settings.overlap, over.done_path()),
+            over.weighing,
+        );
         over.walk(observer)
     }
 }

@@ -11,7 +11,7 @@ use crate::anomalies::summed::NormalRequests;
 use crate::compare::summed::Frames1;
 use crate::diagnosis::summed::DiagnosisSums;
 use crate::endpoints::summed::SummedEndpoints;
-use crate::errors::summed::ErrorSums;
+use crate::errors::summed::{ErrorSums, ErrorSums1};
 use crate::flame::summed::FlameSums;
 use crate::flame::{Contexts, NodePart};
 use crate::flow::summed::FlowSums;
@@ -51,7 +51,7 @@ struct Flagged<T> {
     sums: T,
 }
 
-type Root2 = (Root1, Flagged<ErrorSums>);
+type Root2 = (Root1, Flagged<ErrorSums1>);
 type Root3 = (Root2, Flagged<FlowSums>);
 type Root4 = (Root3, Flagged<DiagnosisSums>);
 
@@ -77,7 +77,7 @@ impl From<Root1> for Root {
 
 impl From<Root2> for Root {
     fn from((before, errors): Root2) -> Root {
-        Root { errors: errors.sums(), ..before.into() }
+        Root { errors: errors.sums().map(ErrorSums::from), ..before.into() }
     }
 }
 

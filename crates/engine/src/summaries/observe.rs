@@ -126,10 +126,10 @@ impl Summary {
             let observers = (observers, (FlowObserver::new(set, overlap), DiagnosisObserver::new(set)));
             let mut walk = Walk::new(observers, settings.path, found.numbers);
             while !walk.step(set, &table, &mut || false) {}
-            let ((of_services, (mut of_errors, _)), (of_flow, of_diagnosis)) = walk.finish(set);
-            let without = Sketch::of(of_errors.take_without_us());
+            let ((of_services, (of_errors, _, without)), (of_flow, of_diagnosis)) = walk.finish(set);
+            let without = Sketch::of(without.into_us());
             // Merging brings names and contexts into their order.
-            let of_errors = ErrorSums { part: ErrorsPart::merge(vec![of_errors]), without };
+            let of_errors = ErrorSums { part: ErrorsPart::merge(vec![of_errors]).rounded(), without };
             let of_endpoints = found.endpoints.into_iter().map(|(endpoint, values)| {
                 let part = SummedEndpoint {
                     spans: values.spans,

@@ -5,6 +5,7 @@ use crate::compare;
 use crate::json::blamed::Blamed;
 use crate::json::parts::{Text, ends, percent, pretty, public_json};
 use pathlight_base::statistics::Percentiles;
+use pathlight_base::statistics::Sample;
 use pathlight_engine::compare::{
     Basis, Change, CompareReport, CompareSide, FrameSums, MeasuredTime, Presence, RankedChange,
 };

@@ -16,8 +16,8 @@ pub fn sentences(report: &ErrorsReport) -> Vec<String> {
     let mut out = vec![format!(
         "Requests with errors: {} of {} ({}); {} as a whole.",
         count(totals.requests),
-        count(facts.requests),
-        share_of(totals.requests, facts.requests),
+        count(report.requests()),
+        share_of(totals.requests, report.requests()),
         match totals.failed_requests {
             0 => "none fails".to_owned(),
             1 => "1 fails".to_owned(),
@@ -140,7 +140,7 @@ pub fn tip(report: &ErrorsReport, node: NodeId) -> Vec<TipLine> {
         format!(
             "{} of {} requests lead through it to an error",
             count(node.requests),
-            count(report.facts.requests)
+            count(report.requests())
         ),
     ];
     lines.into_iter().map(TipLine::Text).collect()

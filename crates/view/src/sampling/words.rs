@@ -7,13 +7,13 @@ use pathlight_engine::requests::{ChosenSigns, RangeFacts, WeightedFacts};
 use pathlight_trace::{Endpoint, SamplingCounts};
 
 /// Which numbers use weights, said wherever traces have some.
-pub const USE: &str = "Percentile ranges, the latency of the selection and of request types, and times in Flame graph (critical-path) and Endpoints (but \
-                       those of services) go by weight; all other numbers count each trace once.";
+pub const USE: &str = "Times, shares, percentiles, error rates, costs and verdicts go by weight. Each trace counts once in what is said of \
+                       single requests and of structure: Flow, Diagnosis, Anomalies, Tags, queues, bursts, work after answers or \
+                       outside requests; and in numbers of requests, calls and spans, but those of errors.";
 
 /// The same where all weights are equal.
-const ALIKE: &str = "percentiles, means and shares are the same either way. Sums of times in Flame graph (critical-path) and \
-                     Endpoints (but those of services) are those of all these requests; all other sums and numbers count each \
-                     trace once.";
+const ALIKE: &str = "percentiles, means, shares and verdicts are the same either way, and sums are those of all these requests. \
+                     Numbers of requests, calls and spans, but those of errors, count each trace once.";
 
 /// Said where traces with weights are summed up in a file.
 pub const SUMMED: &str = "Traces say that they were sampled and stand for several requests each; a summary counts each trace once.";
@@ -76,12 +76,13 @@ pub fn note(facts: &RangeFacts) -> Option<String> {
     ))
 }
 
-/// Returns that two sides differ for how they were sampled perhaps, since their traces count once in comparisons; `None` if
-/// those of each side stand for equally many requests.
+/// Returns that two sides differ for how they were sampled perhaps, where weights are not to count; `None` if they do, or if the
+/// traces of each side stand for equally many requests.
 pub fn compared(a: &RangeFacts, b: &RangeFacts) -> Option<&'static str> {
-    let is_uneven = |facts: &RangeFacts| facts.weighted.as_ref().is_some_and(|of| !of.all.are_equal());
+    let is_uneven =
+        |facts: &RangeFacts| facts.weighted.as_ref().is_some_and(|of| of.is_off && !of.all.are_equal());
     (is_uneven(a) || is_uneven(b)).then_some(
-        "Traces stand for unequal numbers of requests, and each counts once here: differences may be those of how they were \
+        "Traces stand for unequal numbers of requests, and as chosen each counts once: differences may be those of how they were \
          sampled.",
     )
 }
@@ -282,15 +283,16 @@ mod tests {
 
     #[test]
     fn sides_of_uneven_samples_differ_perhaps_by_these() {
-        let side = |weights: &[f64]| {
+        let side = |weights: &[f64], is_off| {
             let all = Weights::of(weights.iter().map(|of| Weight::of_count(*of).unwrap_or_default()));
-            let weighted = Some(WeightedFacts { all, ..WeightedFacts::default() });
+            let weighted = Some(WeightedFacts { all, is_off, ..WeightedFacts::default() });
             RangeFacts { weighted, ..RangeFacts::default() }
         };
         let plain = RangeFacts::default();
-        assert_eq!(compared(&plain, &side(&[100.0, 100.0])), None);
-        assert!(compared(&plain, &side(&[1.0, 100.0])).is_some());
-        assert!(compared(&side(&[1.0, 100.0]), &plain).is_some());
+        assert_eq!(compared(&plain, &side(&[100.0, 100.0], true)), None);
+        assert!(compared(&plain, &side(&[1.0, 100.0], true)).is_some());
+        assert!(compared(&side(&[1.0, 100.0], true), &plain).is_some());
+        assert_eq!(compared(&plain, &side(&[1.0, 100.0], false)), None, "they count by weight");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::{FlameTree, Frame, NONE};
 use crate::draw::Shade;
 use pathlight_base::format;
+use pathlight_base::statistics::Weight;
 use pathlight_engine::compare::{
     Basis, Change, CompareReport, CompareSide, FrameSums, MeasuredTime, Presence,
 };
@@ -122,7 +123,7 @@ impl DiffFlame {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_base::statistics::Moments;
+    use pathlight_base::statistics::{Moments, Sample};
     use pathlight_engine::compare::CompareNode;
     use pathlight_engine::ids::ReportEndpoint;
     use pathlight_engine::requests::RangeFacts;
@@ -159,7 +160,7 @@ mod tests {
             endpoints: ["gone", "new", "r", "steady"].map(|o| Endpoint::new("s", o)).to_vec(),
             nodes: vec![
                 node(None, 2, sums(4, 10, 100), sums(2, 10, 150)),
-                node(Some(0), 0, sums(4, 40, 40), none),
+                node(Some(0), 0, sums(4, 40, 40), none.clone()),
                 node(Some(0), 1, none, sums(2, 90, 90)),
                 node(Some(0), 3, sums(4, 50, 50), sums(2, 50, 50)),
             ],
