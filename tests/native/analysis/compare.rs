@@ -77,11 +77,11 @@ fn sums_changes_and_intervals_are_those_worked_out_by_hand() {
     let mut pool = NativePool::of(vec![set_of(&tail_story())]).unwrap();
     let report = compare(&mut pool, ranges(BULK, TAIL));
     assert_eq!((report.a.facts.latency_sum_us, report.b.facts.latency_sum_us), (252, 644));
-    let a = report.nodes[frame(&report, "A").index()];
-    assert_eq!((a.a.exclusive.sum, a.b.exclusive.sum), (172, 176));
-    assert_eq!(a.a.exclusive.sum_sq, 40 * 40 + 42 * 42 + 44 * 44 + 46 * 46);
-    let c = report.nodes[frame(&report, "C").index()];
-    assert_eq!((c.b.exclusive.sum, c.b.subtree.sum, c.b.requests), (16, 388, 4));
+    let a = &report.nodes[frame(&report, "A").index()];
+    assert_eq!((a.a.exclusive.sum(), a.b.exclusive.sum()), (172, 176));
+    assert_eq!((a.a.exclusive.n(), a.a.exclusive.spread().variance), (4, 20.0 / 3.0));
+    let c = &report.nodes[frame(&report, "C").index()];
+    assert_eq!((c.b.exclusive.sum(), c.b.subtree.sum(), c.b.requests), (16, 388, 4));
     // A: 40 42 44 46 and 41 43 45 47. Means 43, 44; both variances 20 / 3; squared error 10 / 3, 6 degrees of freedom.
     let change = report.change(frame(&report, "A"), Basis::Mean, MeasuredTime::Subtree);
     let reach = 2.446912 * (10.0f64 / 3.0).sqrt();
@@ -190,9 +190,9 @@ proptest! {
         let mut pool = NativePool::of(sets_of(&spans, 2)).unwrap();
         let report = compare(&mut pool, sets());
         for (side, of) in [(&report.a, 0), (&report.b, 1)] {
-            let sums = |n: &pathlight::engine::compare::CompareNode| if of == 0 { n.a } else { n.b };
-            let own: u128 = report.nodes.iter().map(|n| sums(n).exclusive.sum).sum();
-            let roots: u128 = report.nodes.iter().filter(|n| n.parent.is_none()).map(|n| sums(n).subtree.sum).sum();
+            let sums = |n: &pathlight::engine::compare::CompareNode| if of == 0 { n.a.clone() } else { n.b.clone() };
+            let own: u128 = report.nodes.iter().map(|n| sums(n).exclusive.sum()).sum();
+            let roots: u128 = report.nodes.iter().filter(|n| n.parent.is_none()).map(|n| sums(n).subtree.sum()).sum();
             prop_assert_eq!((own, roots), (side.facts.latency_sum_us, side.facts.latency_sum_us));
         }
         let whole = report.b.facts.latency_us.mean - report.a.facts.latency_us.mean;

@@ -3,28 +3,50 @@
 use pathlight::base::statistics::{
     Percentiles, Weight, percentile, sort_weighted, weighted_percentile_interval,
 };
+use pathlight::engine::compare::{Basis, CompareReport, MeasuredTime};
+use pathlight::engine::findings::{Finding, FindingFacts, FindingsReport};
+use pathlight::engine::heatmap::ColumnOrder;
+use pathlight::engine::ids::{NodeId, ReportEndpoint};
 use pathlight::engine::queries;
 use pathlight::engine::requests::{RangeFacts, Selection};
 use pathlight::engine::run::native::NativePool;
+use pathlight::engine::verdict::ServicePart;
 use pathlight::generate::{
-    GenerateOptions, GeneratedTrace, Generator, Sample, SampledRequest, Sampler, write_jaeger,
+    GenerateOptions, GeneratedTrace, Generator, Inject, Sample, SampledRequest, Sampler, write_jaeger,
 };
 use pathlight::ingest::{ManyInputs, ReadOptions, Reader};
+use pathlight::trace::{Endpoint, TraceSet};
 use std::collections::BTreeMap;
 
 fn options(traces: u64) -> GenerateOptions {
     GenerateOptions { spans: 7, traces, seed: 5, ..GenerateOptions::default() }
 }
 
-/// Loads what a sampler keeps of some traces.
-fn pool(options: &GenerateOptions) -> NativePool {
+/// Reads what a sampler keeps of some traces.
+fn set(options: &GenerateOptions, group: u8) -> TraceSet {
     let mut bytes = Vec::new();
     write_jaeger(options, &mut bytes).unwrap();
     let mut inputs = ManyInputs::default();
+    inputs.set.loading_group = group;
     let mut reader = Reader::new("sampled.json", ReadOptions::default());
     assert!(reader.feed(&bytes, &mut inputs).is_ok());
     reader.finish(&mut inputs);
-    NativePool::of(vec![inputs.set]).unwrap()
+    inputs.set
+}
+
+/// Loads what a sampler keeps of some traces.
+fn pool(options: &GenerateOptions) -> NativePool {
+    NativePool::of(vec![set(options, 0)]).unwrap()
+}
+
+/// Returns the options with a sampler.
+fn sampled(options: &GenerateOptions, sampler: &str) -> GenerateOptions {
+    GenerateOptions { sample: Some(sampler.parse().unwrap()), ..options.clone() }
+}
+
+/// The roots of both sides.
+fn sides() -> (Selection, Selection) {
+    (Selection::default(), Selection { group: 1, ..Selection::default() })
 }
 
 fn facts(pool: &mut NativePool, selection: Selection) -> RangeFacts {
@@ -33,11 +55,8 @@ fn facts(pool: &mut NativePool, selection: Selection) -> RangeFacts {
 
 #[test]
 fn every_dialect_says_the_same() {
-    let sampled = |dialect: &str| {
-        let sample: Sample = format!("p=0.0625; errors; as={dialect}").parse().unwrap();
-        pool(&GenerateOptions { sample: Some(sample), ..options(600) })
-    };
-    let mut first = sampled("th");
+    let of = |dialect: &str| pool(&sampled(&options(600), &format!("p=0.0625; errors; as={dialect}")));
+    let mut first = of("th");
     let overview = first.run(queries::Overview::default()).unwrap();
     let wanted = facts(&mut first, Selection::default());
     let weighted = wanted.weighted.clone().unwrap();
@@ -48,7 +67,7 @@ fn every_dialect_says_the_same() {
     assert_eq!((overview.latency_us, &overview.histogram), (wanted.latency_us, &wanted.histogram));
     let once = queries::Overview { unweighted: true, ..queries::Overview::default() };
     let unweighted = first.run(once).unwrap();
-    let unsaid = sampled("nothing").run(queries::Overview::default()).unwrap();
+    let unsaid = of("nothing").run(queries::Overview::default()).unwrap();
     assert_eq!(unweighted.request_types, unsaid.request_types);
     assert_eq!(unweighted.latency_us, unsaid.latency_us);
     assert_ne!(overview.request_types, unsaid.request_types);
@@ -64,14 +83,14 @@ fn every_dialect_says_the_same() {
         ("datadog", "_dd.rule_psr"),
         ("jaeger", "sampler.param"),
     ] {
-        let mut other = sampled(dialect);
+        let mut other = of(dialect);
         let sampling = other.run(queries::Overview::default()).unwrap().sampling;
         let sources: Vec<_> = sampling.sources.iter().map(|(of, traces)| (of.name(), *traces)).collect();
         assert_eq!(sources, [(source, weighted.all.seen)], "{dialect}");
         assert_eq!(facts(&mut other, Selection::default()), wanted, "{dialect}");
     }
     // The same traces without a word of it, and with weights switched off.
-    let plain = facts(&mut sampled("nothing"), Selection::default());
+    let plain = facts(&mut of("nothing"), Selection::default());
     assert_eq!(plain.weighted, None);
     let off = facts(&mut first, Selection { unweighted: true, ..Selection::default() });
     assert_eq!(RangeFacts { weighted: None, ..off }, plain);
@@ -219,6 +238,178 @@ fn numbers_by_weight_are_those_of_the_full_set() {
 #[ignore = "takes minutes; prints how often intervals hold the truth in 200 draws"]
 fn measure_numbers_by_weight() {
     println!("{}", report(&measure(&requests(200_000), &[0.05, 0.01, 0.002, 0.0005], 40)));
+}
+
+/// Two sets of which the second is slower at one place.
+fn slower(traces: u64, seed: u64, place: usize) -> [GenerateOptions; 2] {
+    let fast = GenerateOptions { spans: 7, traces, seed, ..GenerateOptions::default() };
+    let places = Generator::new(&fast).unwrap().places();
+    let many: Vec<_> = places.iter().filter(|of| of.share >= 0.3).collect();
+    let place = many[place % many.len()].name.clone();
+    let injects = vec![Inject { place, extra_us: 60_000, share: 1.0 }];
+    [fast.clone(), GenerateOptions { seed: seed + 1, injects, ..fast }]
+}
+
+fn compared(a: &GenerateOptions, b: &GenerateOptions) -> CompareReport {
+    let (of_a, of_b) = sides();
+    let mut pool = NativePool::of(vec![set(a, 0), set(b, 1)]).unwrap();
+    pool.run(queries::Compare { a: of_a, b: of_b }).unwrap()
+}
+
+/// All weights 2 give the same numbers as weight 1, to the last bit, but for sums and counts.
+#[test]
+fn equal_weights_change_no_mean_no_share_and_no_verdict() {
+    let [a, b] = slower(500, 3, 1);
+    let with = |dialect: &str| [&a, &b].map(|of| sampled(of, &format!("p=0.5; as={dialect}")));
+    let ([plain_a, plain_b], [twice_a, twice_b]) = (with("nothing"), with("count"));
+    let (mut plain, mut twice) = (compared(&plain_a, &plain_b), compared(&twice_a, &twice_b));
+    assert!(plain.culprit.culprit().is_some());
+    for node in (0..plain.nodes.len() as u32).map(NodeId) {
+        for (basis, measure) in
+            [(Basis::Mean, MeasuredTime::Subtree), (Basis::Share, MeasuredTime::Exclusive)]
+        {
+            assert_eq!(plain.change(node, basis, measure), twice.change(node, basis, measure));
+        }
+    }
+    for report in [&mut plain, &mut twice] {
+        report.culprit.failing.clear();
+        report.culprit.stops.clear();
+    }
+    assert_eq!(plain.culprit, twice.culprit);
+
+    let both = |of_plain: &mut NativePool, of_twice: &mut NativePool| {
+        let (selection, baseline) = (Selection::default(), None);
+        let findings = |pool: &mut NativePool| -> FindingsReport {
+            let (selection, baseline) = (selection.clone(), baseline.clone());
+            pool.run(queries::Findings { selection, baseline }).unwrap()
+        };
+        let said = |finding: &Finding| {
+            (finding.place.clone(), finding.stake_us, finding.interval, finding.n, finding.of, finding.p)
+        };
+        let [one, two] = [findings(of_plain), findings(of_twice)];
+        assert_eq!(
+            one.findings.iter().map(said).collect::<Vec<_>>(),
+            two.findings.iter().map(said).collect::<Vec<_>>()
+        );
+        let heat = |pool: &mut NativePool| {
+            let order = ColumnOrder::Latency;
+            pool.run(queries::Heatmap { selection: selection.clone(), columns: 40, order }).unwrap()
+        };
+        let [one, two] = [heat(of_plain), heat(of_twice)];
+        assert_eq!((&one.column_requests, &one.cell_share_ppm), (&two.column_requests, &two.cell_share_ppm));
+        for (one, two) in one.rows.rows.iter().zip(&two.rows.rows) {
+            assert_eq!(
+                (one.exclusive_us.mean, one.inclusive_us.p95),
+                (two.exclusive_us.mean, two.inclusive_us.p95)
+            );
+            assert_eq!(one.share_interval, two.share_interval);
+            assert_eq!(2 * one.exclusive_us.sum, two.exclusive_us.sum);
+        }
+        let errors =
+            |pool: &mut NativePool| pool.run(queries::Errors { selection: selection.clone() }).unwrap();
+        let [one, two] = [errors(of_plain), errors(of_twice)];
+        assert_eq!((2 * one.totals.requests, 2 * one.requests()), (two.totals.requests, two.requests()));
+        assert_eq!((2 * one.totals.saved_us, one.without_us), (two.totals.saved_us, two.without_us));
+    };
+    both(&mut pool(&plain_b), &mut pool(&twice_b));
+}
+
+/// Where there are effective requests enough the verdict is that of the full sets, and elsewhere it names no other service.
+#[test]
+fn the_verdict_of_sets_sampled_otherwise_is_that_of_the_full_sets() {
+    let service = |report: &CompareReport| report.culprit.culprit().map(|row| row.service.clone());
+    let (mut same, mut silent) = (0, 0);
+    for (number, (of_a, of_b)) in [
+        ("p=0.25; errors", "p=0.2; slow>200ms; errors"),
+        ("p=1", "p=0.25; slow>150ms; floor=30"),
+        ("p=0.25; slow>200ms", "p=1"),
+        ("p=0.03; slow>200ms; errors", "p=0.02; errors"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let [a, b] = slower(1500, 10 + 2 * number as u64, 3 * number);
+        let (full, found) = (compared(&a, &b), compared(&sampled(&a, of_a), &sampled(&b, of_b)));
+        let effective = [&found.a, &found.b].map(|side| side.facts.weights().effective());
+        let is_enough = effective.iter().all(|n| *n >= 200.0);
+        assert!(service(&full).is_some(), "{number}");
+        if is_enough || service(&found).is_some() {
+            assert_eq!(service(&found), service(&full), "{number}: {effective:?}");
+            same += 1;
+        } else {
+            silent += 1;
+        }
+        // What is compared is what the full sets are like, not what was kept of them.
+        let mean = |report: &CompareReport| report.b.facts.latency_us.mean;
+        assert!((mean(&found) / mean(&full) - 1.0).abs() < 0.25, "{} {}", mean(&found), mean(&full));
+    }
+    assert!(same >= 3, "{same} the same, {silent} silent");
+    // Equal distributions, one of them sampled by latency, are no difference.
+    let all = GenerateOptions { seed: 40, ..options(1500) };
+    let other = GenerateOptions { seed: 41, ..options(1500) };
+    let report = compared(&all, &sampled(&other, "p=0.2; slow>100ms; errors"));
+    assert_eq!(service(&report), None);
+    let changed = report.ranking(Basis::Mean, MeasuredTime::Exclusive);
+    assert!(changed.iter().filter(|row| !row.change.is_noise).count() <= 1, "{changed:?}");
+}
+
+/// Returns how many intervals of shares of the top 20 endpoints and of the time in services hold what the full set has, of how
+/// many, over so many draws.
+fn shares_held(draws: u64, traces: u64, samplers: &[&str]) -> [(u64, u64); 2] {
+    let mut held = [(0, 0); 2];
+    for draw in 0..draws {
+        let all = GenerateOptions { spans: 7, traces, seed: 100 + draw, ..GenerateOptions::default() };
+        let (mut full, mut kept) =
+            (pool(&all), pool(&sampled(&all, samplers[draw as usize % samplers.len()])));
+        let endpoints =
+            |pool: &mut NativePool| pool.run(queries::Endpoints { selection: Selection::default() }).unwrap();
+        let (of_full, of_kept) = (endpoints(&mut full), endpoints(&mut kept));
+        let share: BTreeMap<&Endpoint, f64> = (0..of_full.rows.len() as u32)
+            .map(|row| (&of_full.endpoints[row as usize], of_full.share(ReportEndpoint(row))))
+            .collect();
+        let mut top: Vec<(&&Endpoint, &f64)> = share.iter().collect();
+        top.sort_by(|a, b| b.1.total_cmp(a.1));
+        let effective = of_kept.facts.weights().effective() / of_kept.facts.weights().seen as f64;
+        for (name, truth) in top.into_iter().take(20) {
+            let Ok(row) = of_kept.endpoints.binary_search(name) else { continue };
+            let row = &of_kept.rows[row];
+            if let Some(interval) = row.share_interval.filter(|_| row.requests as f64 * effective >= 10.0) {
+                held[0].1 += 1;
+                held[0].0 += u64::from(interval.low <= *truth && *truth <= interval.high);
+            }
+        }
+        let findings = |pool: &mut NativePool| {
+            let (selection, baseline) = (Selection::default(), None);
+            pool.run(queries::Findings { selection, baseline }).unwrap()
+        };
+        let (of_full, of_kept) = (findings(&mut full), findings(&mut kept));
+        for finding in &of_kept.findings {
+            let FindingFacts::Cost(facts) = &finding.facts else { continue };
+            let time = of_full.services.iter().find(|time| time.service == facts.cost.service);
+            for part in facts.cost.parts.iter().filter(|part| part.part == ServicePart::Own) {
+                let truth = time.map_or(0.0, |time| time.own_us);
+                held[1].1 += 1;
+                held[1].0 += u64::from(part.interval.low <= truth && truth <= part.interval.high);
+            }
+        }
+    }
+    held
+}
+
+#[test]
+fn shares_and_costs_by_weight_are_within_their_intervals() {
+    let held = shares_held(8, 1500, &["p=0.1; errors", "p=0.2; slow>150ms; errors"]);
+    for (held, tried) in held {
+        assert!(tried >= 8 && held * 100 >= 85 * tried, "{held} of {tried}");
+    }
+}
+
+#[test]
+#[ignore = "takes minutes; prints how often intervals of shares and costs hold the truth"]
+fn measure_shares_and_costs_by_weight() {
+    let samplers = ["p=0.05", "p=0.05; errors", "p=0.03; slow>150ms", "p=0.03; slow>150ms; errors; floor=30"];
+    let [(shares, of_shares), (costs, of_costs)] = shares_held(200, 6000, &samplers);
+    println!("shares of endpoints: {shares} of {of_shares}; times of services: {costs} of {of_costs}");
 }
 
 #[test]
