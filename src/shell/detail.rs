@@ -291,7 +291,7 @@ impl Detail {
         pair(
             &facts,
             "Self time per request",
-            &format::duration(sum as f64 / report.facts.requests.max(1) as f64),
+            &format::duration(sum as f64 / report.facts.summed_over().max(1) as f64),
             "mean-own",
         );
         pair(

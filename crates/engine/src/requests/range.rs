@@ -182,6 +182,12 @@ impl RangeFacts {
         }
     }
 
+    /// Returns the number of requests that sums beside these facts are over: by weight where they are by weight.
+    pub fn summed_over(&self) -> u64 {
+        let is_applied = self.weighted.as_ref().is_some_and(|weighted| weighted.is_applied);
+        if is_applied { self.weights().rounded() } else { self.requests }
+    }
+
     /// Returns the mean latency of the percentile range in microseconds, as its sum goes.
     pub fn mean_us(&self) -> f64 {
         match &self.weighted {

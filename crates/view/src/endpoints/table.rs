@@ -99,7 +99,7 @@ impl ImpactLine {
     /// Returns the lines of a ranking, with the bound of what is saved if an endpoint is faster by so many percent; interior
     /// endpoints only.
     pub fn faster_by(report: &ImpactReport, percent: f64) -> Vec<ImpactLine> {
-        let requests = report.facts.requests.max(1) as f64;
+        let requests = report.facts.summed_over().max(1) as f64;
         let line = |row: &ImpactRow| {
             let (service, operation) = report.name(row.endpoint);
             ImpactLine {

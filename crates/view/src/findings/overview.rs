@@ -285,7 +285,7 @@ impl Cost {
             Cost {
                 endpoint: Endpoint::new(service, operation),
                 share: report.share(number),
-                requests: report.facts.requests,
+                requests: report.facts.summed_over(),
                 row,
             }
         };

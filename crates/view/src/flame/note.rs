@@ -131,7 +131,7 @@ fn lists<'a>(report: &'a EndpointsReport, at: &'a [EndpointsReport], by: ListsBy
             "Where requests at the {} of latency spend it ({range}: {}, {} on average)",
             stat.name(),
             counted(facts.requests, "request"),
-            duration(facts.latency_sum_us as f64 / facts.requests.max(1) as f64),
+            duration(facts.mean_us()),
         );
         List { report, stat: RowStat::Mean, head, time: "mean" }
     };

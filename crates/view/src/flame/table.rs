@@ -288,14 +288,12 @@ pub fn table() -> Table<FlameRow> {
         .group(WHEN_PRESENT)
         .low(2)
         .csv(&["exclusive_p99_us"]),
-        waiting_column(|row: &FlameRow| waiting_us(&row.node().waiting, row.report.facts.requests)).csv_as(
-            &["waiting_mean_us", "waiting_for"],
-            |row| {
-                let requests = row.report.facts.requests;
+        waiting_column(|row: &FlameRow| waiting_us(&row.node().waiting, row.report.facts.summed_over()))
+            .csv_as(&["waiting_mean_us", "waiting_for"], |row| {
+                let requests = row.report.facts.summed_over();
                 let mean = waiting_us(&row.node().waiting, requests).digits();
                 vec![mean, waiting_words(&row.node().waiting, requests)]
-            },
-        ),
+            }),
         Column::field("inclusive_us", |row: &FlameRow| row.node().inclusive_us.sum.into()),
         Column::duration(
             "whole",

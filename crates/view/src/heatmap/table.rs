@@ -100,7 +100,9 @@ pub fn table() -> Table<HeatmapRow> {
         })
         .group(WHEN_PRESENT)
         .low(3),
-        waiting_column(|row: &HeatmapRow| waiting_us(&row.row().waiting, row.report.rows.facts.requests)),
+        waiting_column(|row: &HeatmapRow| {
+            waiting_us(&row.row().waiting, row.report.rows.facts.summed_over())
+        }),
         Column::count(
             "requests",
             "In",

@@ -27,6 +27,7 @@ mod pictures;
 mod privacy;
 mod real;
 mod report;
+mod sampling;
 mod soak;
 mod start;
 mod summaries;
@@ -183,6 +184,7 @@ pub const ALL: &[Test] = tests![
     tables::histograms_are_enlarged_and_saved,
     tables::a_split_has_the_percentiles_of_the_binary,
     tables::tables_are_whole_on_any_page,
+    sampling::numbers_of_sampled_traces_go_by_weight_and_agree_and_a_switch_turns_that_off,
     errors::errors_are_said_drawn_and_listed_as_the_binary_has_them,
     errors::without_errors_the_view_says_so,
     filters::a_tag_filter_is_suggested_and_holds_in_every_view,

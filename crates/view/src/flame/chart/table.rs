@@ -70,7 +70,7 @@ pub fn endpoint_rows(report: &CriticalPathReport) -> Vec<FlameEndpointRow> {
     }
     let mut rows: Vec<FlameEndpointRow> = rows.into_iter().flatten().collect();
     for row in &mut rows {
-        row.exclusive_mean_us = if requests == 0 { 0.0 } else { row.exclusive_us as f64 / requests as f64 };
+        row.exclusive_mean_us = row.exclusive_us as f64 / report.facts.summed_over().max(1) as f64;
         row.exclusive_share = share(row.exclusive_us);
         row.subtree_share = share(row.subtree_us);
     }
