@@ -183,8 +183,8 @@ impl WideSum {
         let mut rest = self.high % divisor;
         let mut quotient = 0u128;
         for limb in [self.low >> 64, self.low & u128::from(u64::MAX)] {
-            let part = rest << 64 | limb;
-            quotient = quotient << 64 | part / divisor;
+            let part = (rest << 64) | limb;
+            quotient = (quotient << 64) | (part / divisor);
             rest = part % divisor;
         }
         quotient

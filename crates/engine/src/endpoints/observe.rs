@@ -68,13 +68,13 @@ impl EndpointPart {
         let mut next = 0;
         for (row, number) in rows.iter().zip(&mut number_of) {
             *number = next;
-            next += u32::from(row.exclusive.len() > 0);
+            next += u32::from(row.exclusive.requests() > 0);
         }
         let of = |context: u32| number_of[table.contexts()[context as usize].1.0 as usize];
         let units = |request: u32| all.weight(request).units().into();
         let waits = WaitSums::observe(set, table, requests, next as usize, of, units);
         let names = set.endpoints();
-        let rows = rows.into_iter().zip(names).filter(|(row, _)| row.exclusive.len() > 0);
+        let rows = rows.into_iter().zip(names).filter(|(row, _)| row.exclusive.requests() > 0);
         let rows = rows.map(|(row, (service, operation))| RowPart {
             name: Endpoint::new(service, operation),
             exclusive: row.exclusive.packed(),
@@ -131,7 +131,7 @@ impl EndpointPart {
             report.rows.push(EndpointTotals {
                 exclusive_us: weight(|row| &row.exclusive),
                 inclusive_us: weight(|row| &row.inclusive),
-                requests: same.iter().map(|row| row.exclusive.len() as u64).sum(),
+                requests: same.iter().map(|row| row.exclusive.requests()).sum(),
                 spans: same.iter().map(|row| row.spans).sum(),
                 errors: same.iter().map(|row| row.errors).sum(),
                 waiting: waiting(number as u32),

@@ -23,8 +23,8 @@ impl TimeColumn {
     }
 
     /// Returns the number of requests.
-    pub fn len(&self) -> usize {
-        self.us.len()
+    pub fn requests(&self) -> u64 {
+        self.us.len() as u64
     }
 
     /// Returns the column sorted and packed, as it travels.

@@ -169,7 +169,7 @@ impl ServiceRows {
             report.rows.push(EndpointTotals {
                 exclusive_us: weight(|row| &row.exclusive_us),
                 inclusive_us: weight(|row| &row.inclusive_us),
-                requests: same.iter().map(|row| row.exclusive_us.len() as u64).sum(),
+                requests: same.iter().map(|row| row.exclusive_us.requests()).sum(),
                 spans: same.iter().map(|row| row.spans).sum(),
                 errors: same.iter().map(|row| row.errors).sum(),
                 ..EndpointTotals::default()

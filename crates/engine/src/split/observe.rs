@@ -136,11 +136,8 @@ impl SplitPart {
         let left_out = values.split_off(values.len().min(MOST_VALUES));
         let samples = left_out.iter().map(|(_, samples)| samples.len() as u64).sum();
         report.others = (left_out.len() as u64, samples);
-        let ends = |pick: fn(&[(u64, Weight)]) -> Option<&(u64, Weight)>| {
-            values.iter().filter_map(move |(_, samples)| Some(pick(samples)?.0))
-        };
-        let min = ends(|samples| samples.first()).min().unwrap_or(0);
-        let max = ends(|samples| samples.last()).max().unwrap_or(0);
+        let all = || values.iter().flat_map(|(_, samples)| samples.iter().map(|sample| sample.0));
+        let (min, max) = (all().min().unwrap_or(0), all().max().unwrap_or(0));
         let axis = LogAxis::new(min, max);
         if let Some((_, first)) = values.first() {
             report.points_us = axis.points();
@@ -315,7 +312,7 @@ impl Observer for SplitObserver {
         let SplitObserver { numbers, mut samples, .. } = self;
         let values =
             numbers.into_iter().map(|(name, number)| (name, std::mem::take(&mut samples[number as usize])));
-        let values = values.filter(|(_, samples)| samples.len() > 0);
+        let values = values.filter(|(_, samples)| samples.requests() > 0);
         let values = values.map(|(name, samples)| (name, samples.packed()));
         SplitPart { values: values.collect(), missing: self.missing, high_cardinality: self.high_cardinality }
     }
