@@ -33,8 +33,8 @@ pub async fn numbers_of_sampled_traces_go_by_weight_and_agree_and_a_switch_turns
         page.look(look).await?;
         let wide = page.run("return document.documentElement.scrollWidth - innerWidth").await?;
         ensure(wide.as_i64().is_some_and(|over| over <= 0), || format!("{name} is {wide} px too wide"))?;
-        page.picture(name).await?;
     }
+    page.picture("sampled").await?;
     // p99 of the bar, the greatest share in Endpoints, the latency that the flame graph is of.
     let mut said = Vec::new();
     for weights in ["", "&weights=off"] {
