@@ -13,8 +13,8 @@ public_json! {
     ///
     /// `--format folded` prints the error paths as folded stacks weighed by `error_us` instead.
     Errors<'a>(report: &'a ErrorsReport) {
-        /// Number of requests in the percentile range; of sampled traces all numbers here are those of the requests that they
-        /// stand for, rounded.
+        // Of sampled traces those that they stand for, as all numbers here.
+        /// Number of requests in the percentile range.
         requests: u64 = report.requests(),
         /// The percentile range as `[from, to]`, in percent.
         band: [f64; 2] = percent(report.range),
