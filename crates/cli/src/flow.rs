@@ -228,7 +228,7 @@ fn parents_text(parents: &[FlowParent], rows: usize) -> String {
 }
 
 fn flow_text(report: &Rc<FlowReport>, rows: usize) -> String {
-    let mut out = format!("{}: {}\n", flow::chart_title(report), flow::title(report));
+    let mut out = format!("{}: {}\n", flow::chart_title(report), flow::title(report, &[]));
     let calls = flow::table().filled(CallLine::of(report));
     let calls = TextTable::of(&calls, 2, rows);
     let mut edges = TextTable::new([Right("support"), Right("binding"), Left("edge")]);

@@ -13,9 +13,7 @@ use pathlight_trace::Endpoint;
 use pathlight_view::draw::{Theme, Viewport};
 use pathlight_view::flow;
 use pathlight_view::flow::changes::changed_nodes;
-use pathlight_view::flow::chart::{
-    DagHit, DagItem, DagLayout, DagSizes, DagView, DagViewport, export_svg, scene,
-};
+use pathlight_view::flow::chart::{DagHit, DagItem, DagLayout, DagView, DagViewport, export_svg, scene};
 use pathlight_view::keys::KeyCommand;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::table::neighbour;
@@ -33,6 +31,8 @@ pub struct FlowChart {
     hovered: Option<DagHit>,
     changed: Vec<bool>,
     found: Option<Vec<bool>>,
+    /// Width that the layout is for, in device pixels.
+    width: i32,
 }
 
 impl FlowChart {
@@ -46,6 +46,7 @@ impl FlowChart {
             hovered: None,
             changed: Vec::new(),
             found: None,
+            width: 0,
         }
     }
 
@@ -64,8 +65,7 @@ impl FlowChart {
         let label =
             self.selected.and_then(|node| self.report.nodes.get(node.index())).map(|n| n.label.clone());
         let same = report.parent == self.report.parent;
-        let sizes = DagSizes::for_nodes(report.nodes.len(), self.viewport.metrics());
-        self.viewport.take(DagLayout::new(&report, sizes), same);
+        self.viewport.take(DagLayout::fitting(&report, self.viewport.metrics(), self.width), same);
         self.selected = None;
         if let Some(label) = label.filter(|_| same) {
             self.selected =
@@ -201,9 +201,9 @@ impl CanvasChart for FlowChart {
 
     fn paint(&mut self, surface: &Surface, theme: &Theme) {
         let (room, metrics) = (surface.size(), surface.metrics());
-        if metrics != self.viewport.metrics() {
-            let sizes = DagSizes::for_nodes(self.report.nodes.len(), metrics);
-            self.viewport.take(DagLayout::new(&self.report, sizes), false);
+        if metrics != self.viewport.metrics() || room.0 != self.width {
+            self.width = room.0;
+            self.viewport.take(DagLayout::fitting(&self.report, metrics, room.0), false);
         }
         let window = self.viewport.place(room, metrics);
         let view = DagView {
@@ -221,6 +221,10 @@ impl CanvasChart for FlowChart {
 
     fn viewport(&mut self) -> &mut dyn Viewport {
         &mut self.viewport
+    }
+
+    fn needs(&self) -> Option<f64> {
+        Some(self.viewport.needs_px())
     }
 
     fn hit(&self, at: (i32, i32)) -> Option<DagHit> {

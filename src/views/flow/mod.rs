@@ -237,7 +237,6 @@ impl PageView for FlowView {
     fn take(&mut self, page: Page, _: &u64, _: Option<&u64>) {
         let Some(report) = page.queries().flow.get() else { return };
         self.table.set_rows(CallLine::of(&report), &why_empty(page));
-        self.title.set_text(&flow::title(&report));
         let canvas = self.chart.canvas();
         canvas.set("data-nodes", &report.nodes.len().to_string());
         canvas.set("data-edges", &report.edges.len().to_string());
@@ -246,6 +245,8 @@ impl PageView for FlowView {
 
     fn show_choices(&mut self, page: Page) {
         self.frame.set_text(&why_empty(page));
+        let parents = page.queries().flow_parents.get().unwrap_or_default();
+        self.title.set_text(&self.chart.look(|chart| flow::title(chart.report(), &parents)));
         self.parents.update(page);
         self.learn.update(page);
     }

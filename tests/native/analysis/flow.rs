@@ -176,12 +176,12 @@ fn what_if_of(learn: &[Span], ask: &[Span], changes: &Changes) -> WhatIfLatencie
 
 fn what_if_with(learn: &[Span], ask: &[Span], changes: &Changes, calls: &CallsOf) -> WhatIfLatencies {
     use pathlight::engine::flow::{
-        CalleeCounter, Callees, FlowModel, FlowWalk, Invocations, NodeIndex, NodeTable, WhatIfRun,
-        WhichRequests, Within,
+        CalleeCounter, Callees, CalleesFor, FlowModel, FlowWalk, Invocations, NodeIndex, NodeTable,
+        WhatIfRun, WhichRequests, Within,
     };
     let set = set_of(learn);
     let strict = Overlap::preset("strict").unwrap();
-    let mut counter = CalleeCounter::new(&set, None, Within::default(), false);
+    let mut counter = CalleeCounter::new(&set, None, Within::default(), CalleesFor::Model);
     FlowWalk::new(0, PathSettings::default(), RequestRoots::All).run(&set, &mut counter);
     let found: Vec<(_, (Callees, _))> = counter.finish(&set).into_iter().collect();
     let tables: Vec<NodeTable> = found.iter().map(|(name, (c, _))| NodeTable::new(name.clone(), c)).collect();

@@ -5,8 +5,8 @@ use crate::common::{Span, set_of, span};
 use pathlight::base::statistics::Random;
 use pathlight::engine::flow::paper::FlowSettings;
 use pathlight::engine::flow::{
-    CalleeCounter, ChangeOf, Changes, FlowModel, FlowWalk, Invocations, LatencyChange, NodeIndex, NodeTable,
-    PairCounts, SavingsRun, Visit, WhichRequests, Within,
+    CalleeCounter, CalleesFor, ChangeOf, Changes, FlowModel, FlowWalk, Invocations, LatencyChange, NodeIndex,
+    NodeTable, PairCounts, SavingsRun, Visit, WhichRequests, Within,
 };
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
@@ -48,7 +48,7 @@ fn request(number: u64, endpoints: u64, calls: Calls, random: &mut Random) -> Ve
 
 /// Counts the spans that are looked at to try every endpoint of a set of one trace.
 fn cost(set: &TraceSet) -> usize {
-    let mut counter = CalleeCounter::new(set, None, Within::default(), false);
+    let mut counter = CalleeCounter::new(set, None, Within::default(), CalleesFor::Model);
     FlowWalk::new(0, PathSettings::default(), RequestRoots::All).run(set, &mut counter);
     let found = counter.finish(set).into_iter().filter(|(_, (callees, _))| callees.invocations > 0);
     let tables: Vec<NodeTable> = found.map(|(name, (callees, _))| NodeTable::new(name, &callees)).collect();

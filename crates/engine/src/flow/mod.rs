@@ -50,5 +50,5 @@ pub use savings::{EndpointSaving, FASTER_PERCENT, SavedAt, Saving, SavingsPart, 
 pub use summed::{MOST_NODES, NoFlow, REPEATS};
 pub use target::{AnyWay, CallBudget, Quantile, TargetPart, TargetReport, TargetWay};
 pub use timeout::TimeoutReport;
-pub use walk::{CalleeCounter, FlowWalk, Invocations, Observe, Visit, Within};
+pub use walk::{CalleeCounter, CalleesFor, FlowWalk, Invocations, Observe, Visit, Within};
 pub use whatif::{ShareChange, WhatIfLatencies, WhatIfReport, WhatIfRun, WhichRequests};

@@ -33,6 +33,10 @@ pub struct Callees {
     pub childless: u64,
     /// Most calls in one invocation.
     pub most: u32,
+    /// Time in which some call runs, summed over the invocations; 0 unless the flow is for drawing.
+    pub calls_us: u64,
+    /// The part of it that goes if the calls of each invocation all run side by side; 0 likewise.
+    pub recoverable_us: u64,
     /// Sums of each callee.
     pub callees: BTreeMap<Endpoint, Callee>,
 }
@@ -43,6 +47,8 @@ impl Callees {
         self.invocations += other.invocations;
         self.childless += other.childless;
         self.most = self.most.max(other.most);
+        self.calls_us += other.calls_us;
+        self.recoverable_us += other.recoverable_us;
         for (name, callee) in other.callees {
             let into = self.callees.entry(name).or_default();
             into.most = into.most.max(callee.most);
@@ -278,7 +284,7 @@ mod tests {
         let callee = |most: u32| Callee { most, invocations: u64::from(most), has_calls: false };
         let name = |text: &str| Endpoint::new("s", text);
         let callees = counts.iter().map(|&(text, most)| (name(text), callee(most))).collect();
-        Callees { invocations: 10, childless: 0, most: 1, callees }
+        Callees { invocations: 10, most: 1, callees, ..Callees::default() }
     }
 
     fn table(counts: &[(&str, u32)]) -> NodeTable {

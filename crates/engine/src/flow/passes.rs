@@ -4,9 +4,9 @@ use crate::EngineError;
 use crate::flame::pack_sorted;
 use crate::flow::paper::{InvocationKey, PredictorTraining, Predictors};
 use crate::flow::{
-    Bindings, CalleeCounter, Callees, CallsOf, Changes, FlowGraph, FlowModel, FlowSample, FlowWalk,
-    Invocations, KeyFinder, NodeIndex, NodeTable, PairCounts, PartTimesRun, SavingsRun, Tester, Trainer,
-    WhatIfRun, WhichRequests, Within,
+    Bindings, CalleeCounter, Callees, CalleesFor, CallsOf, Changes, FlowGraph, FlowModel, FlowSample,
+    FlowWalk, Invocations, KeyFinder, NodeIndex, NodeTable, PairCounts, PartTimesRun, SavingsRun, Tester,
+    Trainer, WhatIfRun, WhichRequests, Within,
 };
 use crate::requests::{RootEndpoint, Selection};
 use crate::verdict::Subject;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum FlowPass {
     /// Callees of one parent or of all.
-    Callees { parent: Option<Endpoint>, with_starts: bool },
+    Callees { parent: Option<Endpoint>, wanted: CalleesFor },
     /// Keys of the invocations that start at these instants.
     Keys { tables: Vec<NodeTable>, starts_us: Vec<u64> },
     /// Invocations before the cuts.
@@ -128,8 +128,8 @@ impl Running {
             (None, Some(_)) => WhichRequests::All(None),
         };
         match pass {
-            FlowPass::Callees { parent, with_starts } => {
-                Running::Callees(Box::new(CalleeCounter::new(set, parent.as_ref(), within, *with_starts)))
+            FlowPass::Callees { parent, wanted } => {
+                Running::Callees(Box::new(CalleeCounter::new(set, parent.as_ref(), within, *wanted)))
             }
             FlowPass::Keys { tables, starts_us } => {
                 let found = KeyFinder { starts_us: starts_us.clone(), keys: vec![Vec::new(); tables.len()] };
@@ -146,21 +146,15 @@ impl Running {
             }
             FlowPass::Sample { table } => {
                 let sample = FlowSample::new(table.len);
-                Running::Sample(Box::new(Invocations::new(
-                    NodeIndex::new(set, [table]),
-                    within,
-                    Some(overlap),
-                    sample,
-                )))
+                Running::Sample(Box::new(
+                    Invocations::new(NodeIndex::new(set, [table]), within, Some(overlap), sample).drawn(),
+                ))
             }
             FlowPass::Bind { table, flow } => {
                 let bindings = Bindings { flow: flow.clone(), counts: BTreeMap::new() };
-                Running::Bind(Box::new(Invocations::new(
-                    NodeIndex::new(set, [table]),
-                    within,
-                    Some(overlap),
-                    bindings,
-                )))
+                Running::Bind(Box::new(
+                    Invocations::new(NodeIndex::new(set, [table]), within, Some(overlap), bindings).drawn(),
+                ))
             }
             FlowPass::Pairs { tables } => {
                 let counts: Vec<PairCounts> = tables.iter().map(|table| PairCounts::new(table.len)).collect();

@@ -3,6 +3,7 @@
 //! The number of calls of a parent decides which of them have a node of their own in a flow learned from traces.
 //! Parts that merge cannot know that, so here the first [`REPEATS`] calls of each callee always have one.
 
+use super::walk::{answering, handed_to};
 use crate::flame::{Observer, PathTable};
 use crate::flow::{
     Bindings, Callee, Callees, Child, FlowParent, FlowReport, FlowSample, NodeTable, Order, PairCounts,
@@ -238,6 +239,7 @@ impl Parent {
             childless: self.childless,
             most: self.most,
             callees: named.collect(),
+            ..Callees::default()
         }
     }
 
@@ -295,6 +297,8 @@ impl FlowSums {
             childless: of.childless,
             nodes: of.table(&self.endpoints).len,
             most_calls: of.most,
+            calls_us: 0,
+            recoverable_us: 0,
         });
         parents.collect()
     }
@@ -426,6 +430,9 @@ impl FlowObserver {
 
     /// Takes note of the calls of a span.
     fn look(&mut self, set: &TraceSet, tree: &Tree, span: u32) {
+        if handed_to(set, tree, span).is_some() {
+            return;
+        }
         let number = |span: u32| self.number_of[set.endpoint(tree.row(span)).0 as usize];
         let parent = self.parents.entry(number(span)).or_default();
         let interval = |c: u32| (tree.start_us[c as usize], tree.end_us[c as usize], c);
@@ -448,7 +455,7 @@ impl FlowObserver {
             let facts = parent.callees.entry(callee).or_default();
             facts.invocations += u64::from(is_new);
             facts.most = facts.most.max(seen.1);
-            facts.has_calls |= tree.sync_children(span).next().is_some();
+            facts.has_calls |= tree.sync_children(answering(set, tree, span)).next().is_some();
             let node = callee << INDEX_BITS | seen.1.min(REPEATS + 1);
             // Spans come by start, so a folded node begins where its first one does.
             match self.children.iter_mut().find(|child| seen.1 > REPEATS + 1 && child.node == node) {

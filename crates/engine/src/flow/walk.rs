@@ -6,6 +6,7 @@ use pathlight_trace::{
     Endpoint, NO_ROW, Overlap, PathSettings, RequestRoots, Role, TraceRow, TraceSet, Tree,
 };
 use rustc_hash::FxBuildHasher;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Something that is done with one trace after another.
@@ -144,6 +145,7 @@ pub struct Invocations<O> {
     within: Within,
     overlap: Option<Overlap>,
     span: u32,
+    is_drawn: bool,
     order: Order,
     children: Vec<Child>,
 }
@@ -152,8 +154,28 @@ impl<O: Observe> Invocations<O> {
     /// Gives `observer` the invocations by `index`, their edges with or without tolerated overlaps.
     pub fn new(index: NodeIndex, within: Within, overlap: Option<Overlap>, observer: O) -> Invocations<O> {
         let (order, children) = (Order::default(), Vec::new());
-        Invocations { observer, index, within, overlap, span: 0, order, children }
+        Invocations { observer, index, within, overlap, span: 0, is_drawn: false, order, children }
     }
+
+    /// Leaves out spans that only hand on to another span of their endpoint.
+    #[must_use]
+    pub fn drawn(mut self) -> Invocations<O> {
+        self.is_drawn = true;
+        self
+    }
+}
+
+/// Returns the span that a span only hands on to: its single call is of its own endpoint, as where both halves of a call have
+/// one name.
+pub(super) fn handed_to(set: &TraceSet, tree: &Tree, span: u32) -> Option<u32> {
+    let mut calls = tree.sync_children(span);
+    let only = calls.next().filter(|_| calls.next().is_none())?;
+    (set.endpoint(tree.row(only)) == set.endpoint(tree.row(span))).then_some(only)
+}
+
+/// Returns the span that answers where a call is handed on within its endpoint: the call itself if it is not.
+pub(super) fn answering(set: &TraceSet, tree: &Tree, call: u32) -> u32 {
+    std::iter::successors(Some(call), |&span| handed_to(set, tree, span)).last().unwrap_or(call)
 }
 
 impl<O: Observe> Visit for Invocations<O> {
@@ -178,6 +200,9 @@ impl<O: Observe> Visit for Invocations<O> {
             if !self.within.has(tree, span) {
                 continue;
             }
+            if self.is_drawn && handed_to(set, tree, span).is_some() {
+                continue;
+            }
             self.index.read(set, tree, span, table, &mut self.children);
             if self.children.is_empty() {
                 continue;
@@ -189,6 +214,17 @@ impl<O: Observe> Visit for Invocations<O> {
         }
         None
     }
+}
+
+/// What callees are counted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CalleesFor {
+    /// A model, which knows every span.
+    Model,
+    /// Predictions, which need the starts of invocations too.
+    Prediction,
+    /// A drawing, which leaves out spans that only hand on to another span of their endpoint.
+    Drawing,
 }
 
 /// Finds the callees of parents: the first pass.
@@ -204,6 +240,9 @@ pub struct CalleeCounter {
     called: Vec<u32>,
     /// By endpoint: sanitised starts of its invocations, if asked for.
     starts: Option<Vec<Vec<u64>>>,
+    is_drawn: bool,
+    /// The calls of an invocation: start and end.
+    calls: Vec<(u64, u64)>,
     within: Within,
     span: u32,
 }
@@ -214,7 +253,7 @@ impl CalleeCounter {
         set: &TraceSet,
         parent: Option<&Endpoint>,
         within: Within,
-        with_starts: bool,
+        wanted_for: CalleesFor,
     ) -> CalleeCounter {
         let n = set.endpoints().len();
         let wanted = parent.map(|Endpoint { service, operation }| set.find_endpoint(service, operation));
@@ -226,10 +265,29 @@ impl CalleeCounter {
             seen: vec![(0, 0); n],
             invocation: 0,
             called: Vec::new(),
-            starts: with_starts.then(|| vec![Vec::new(); n]),
+            starts: (wanted_for == CalleesFor::Prediction).then(|| vec![Vec::new(); n]),
+            is_drawn: wanted_for == CalleesFor::Drawing,
+            calls: Vec::new(),
             within,
             span: 0,
         }
+    }
+
+    /// Adds the time in which calls of an invocation run, and what of it side by side would spare.
+    fn add_times(&mut self, tree: &Tree, span: u32, endpoint: u32) {
+        let interval = |child: u32| (tree.start_us[child as usize], tree.end_us[child as usize]);
+        self.calls.clear();
+        self.calls.extend(tree.sync_children(span).map(interval));
+        self.calls.sort_unstable();
+        let (mut busy_us, mut longest_us, mut until_us) = (0, 0, 0);
+        for &(start_us, end_us) in &self.calls {
+            busy_us += end_us.saturating_sub(start_us.max(until_us));
+            longest_us = longest_us.max(end_us - start_us);
+            until_us = until_us.max(end_us);
+        }
+        let counts = &mut self.counts[endpoint as usize];
+        counts.calls_us += busy_us;
+        counts.recoverable_us += busy_us - longest_us;
     }
 
     /// Returns, by endpoint, its callees and the starts of its invocations in no order. One without invocations is no
@@ -275,6 +333,7 @@ impl Visit for CalleeCounter {
             if self.wanted.is_some_and(|wanted| wanted != endpoint)
                 || tree.role[span as usize] == Role::Dropped
                 || !self.within.has(tree, span)
+                || self.is_drawn && handed_to(set, tree, span).is_some()
             {
                 continue;
             }
@@ -290,6 +349,7 @@ impl Visit for CalleeCounter {
                 }
                 seen.1 += 1;
                 calls += 1;
+                let child = if self.is_drawn { answering(set, tree, child) } else { child };
                 if tree.sync_children(child).next().is_some() {
                     self.callees.entry((endpoint, callee)).or_default().has_calls = true;
                 }
@@ -305,6 +365,9 @@ impl Visit for CalleeCounter {
                 let facts = self.callees.entry((endpoint, callee)).or_default();
                 facts.most = facts.most.max(self.seen[callee as usize].1);
                 facts.invocations += 1;
+            }
+            if self.is_drawn {
+                self.add_times(tree, span, endpoint);
             }
             if let Some(starts) = &mut self.starts {
                 starts[endpoint as usize].push(tree.start_us[span as usize]);

@@ -141,8 +141,62 @@ pub fn elide_operation(name: &str, room_px: f64, measure: &mut dyn MeasureText) 
     elide_middle(operation, left, measure).map(|operation| operation + service)
 }
 
+/// What all names of a picture share at their beginning and at their end, in bytes: whole words only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SharedEnds {
+    head: usize,
+    tail: usize,
+}
+
+impl SharedEnds {
+    /// Returns what names share; nothing of fewer than two different ones.
+    pub fn of<'a>(names: impl Iterator<Item = &'a str> + Clone) -> SharedEnds {
+        let mut all = names.filter(|name| !name.is_empty());
+        let Some(first) = all.next() else { return SharedEnds::default() };
+        let (mut head, mut tail, mut is_one) = (first.len(), first.len(), true);
+        let same = |pairs: &mut dyn Iterator<Item = (u8, u8)>| pairs.take_while(|(a, b)| a == b).count();
+        for name in all.filter(|name| *name != first) {
+            is_one = false;
+            head = head.min(same(&mut first.bytes().zip(name.bytes())));
+            tail = tail.min(same(&mut first.bytes().rev().zip(name.bytes().rev())));
+        }
+        let is_border = |c: char| !c.is_alphanumeric();
+        let begin = first.get(..head).and_then(|head| head.rfind(is_border));
+        let end = first.get(first.len() - tail..).and_then(|tail| tail.find(is_border));
+        match is_one {
+            true => SharedEnds::default(),
+            false => SharedEnds {
+                head: begin.map_or(0, |at| at + first[at..].chars().next().map_or(0, char::len_utf8)),
+                tail: end.map_or(0, |at| tail - at),
+            },
+        }
+    }
+
+    /// Returns what tells a name apart; the name itself if that is nothing.
+    pub fn without<'a>(&self, name: &'a str) -> &'a str {
+        let end = name.len().saturating_sub(self.tail);
+        name.get(self.head..end).filter(|own| !own.trim().is_empty()).unwrap_or(name)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn what_all_names_share_goes_word_by_word() {
+        let of = |names: &[&'static str]| {
+            let shared = SharedEnds::of(names.iter().copied());
+            names.iter().map(|name| shared.without(name)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&["SELECT ts.seats", "SELECT ts.trains"]), ["seats", "trains"]);
+        assert_eq!(
+            of(&["cart.Get/Items()", "cart.Get/Item()", "cart.Put/Item()"]),
+            ["Get/Items", "Get/Item", "Put/Item"]
+        );
+        assert_eq!(of(&["/seats", "/seats/free"]), ["/seats", "seats/free"], "never down to nothing");
+        assert_eq!(of(&["one", "one"]), ["one", "one"]);
+        assert_eq!(of(&["Kauf", "Verkauf"]), ["Kauf", "Verkauf"], "no words are cut");
+    }
+
     use super::*;
 
     /// Every character ten pixels.

@@ -14,7 +14,6 @@ use pathlight_engine::ids::NodeId;
 use pathlight_engine::queries::most_time;
 use pathlight_engine::requests::RootEndpoint;
 use pathlight_trace::Endpoint;
-use std::cmp::Reverse;
 use std::rc::Rc;
 
 /// Parents offered at most; others are reached through the root endpoint.
@@ -22,9 +21,6 @@ const OFFERED: usize = 500;
 
 /// Name of the node that the rarest callees share.
 const OTHERS: &str = "All rarer calls";
-
-/// Below so many invocations the title says that they are few.
-const FEW: u64 = 30;
 
 /// Returns the services whose calls take most time, with their shares of that of all calls (ties: by name).
 pub fn services(report: &FlowReport) -> Vec<(String, f64)> {
@@ -63,9 +59,8 @@ pub fn opens(node: &FlowNode) -> Option<Endpoint> {
     Some(node).filter(|node| node.has_calls).and_then(endpoint_of)
 }
 
-/// Returns whose flow is shown: the one gone to, else the root endpoint's, else the one with the widest fan-out (ties: most
-/// invocations, then by name), of few invocations only where no other has a flow; `None` where nothing is known of
-/// parents yet.
+/// Returns whose flow is shown: the one gone to, else the root endpoint's, else the one whose flow tells most
+/// ([`FlowParent::by_worth`]); `None` where nothing is known of parents yet.
 pub fn shown_parent(address: &Address, parents: Option<&[FlowParent]>) -> Option<Endpoint> {
     if let Some(parent) = address.choices.flow.parents.last() {
         return Some(parent.clone());
@@ -73,11 +68,9 @@ pub fn shown_parent(address: &Address, parents: Option<&[FlowParent]>) -> Option
     if let RootEndpoint::Endpoint(endpoint) = &address.root {
         return Some(endpoint.clone());
     }
-    // The last of equal ones is taken: the first by name.
-    let widest = parents?.iter().rev().max_by_key(|parent| {
-        (parent.invocations >= FEW, parent.nodes, parent.most_calls, parent.invocations)
-    })?;
-    Some(Endpoint::new(&widest.service, &widest.operation))
+    let parents = parents?;
+    let first = &parents[*FlowParent::by_worth(parents).first()?];
+    Some(Endpoint::new(&first.service, &first.operation))
 }
 
 fn is_of(parent: &FlowParent, endpoint: &Endpoint) -> bool {
@@ -88,12 +81,11 @@ fn name_of(Endpoint { service, operation }: &Endpoint) -> String {
     printable(&format::endpoint(service, operation))
 }
 
-/// Returns the parents to choose from, those with the largest flows first: value of the choice (its place among
+/// Returns the parents to choose from, those whose flows tell most first: value of the choice (its place among
 /// `parents`) and words; then the value of the one that is shown, which is offered whether it has a flow or not.
 pub fn parent_options(parents: &[FlowParent], shown: Option<&Endpoint>) -> (Vec<(String, String)>, String) {
     let is_shown = |parent: &FlowParent| shown.is_some_and(|shown| is_of(parent, shown));
-    let mut order: Vec<usize> = (0..parents.len()).collect();
-    order.sort_by_key(|at| (Reverse(parents[*at].nodes), Reverse(parents[*at].invocations)));
+    let mut order = FlowParent::by_worth(parents);
     order.truncate(OFFERED);
     let known = parents.iter().position(is_shown);
     order.extend(known.filter(|at| !order.contains(at)));
@@ -117,10 +109,10 @@ fn called_words(report: &FlowReport) -> String {
     }
 }
 
-/// Returns the title of the view.
-pub fn title(report: &FlowReport) -> String {
+/// Returns the title of the view. `parents` say what of the time of its calls is recoverable.
+pub fn title(report: &FlowReport, parents: &[FlowParent]) -> String {
     let few = match report.invocations {
-        few if few < FEW => format!(" ({})", format::sample(few)),
+        few if few < FlowParent::FEW => format!(" ({})", format::sample(few)),
         _ => String::new(),
     };
     let mut words = format!(
@@ -130,6 +122,11 @@ pub fn title(report: &FlowReport) -> String {
         counted(report.nodes.len() as u64, "call"),
         duration(report.latency_us.mean),
     );
+    let worth = parents.iter().find(|parent| is_of(parent, &report.parent));
+    if let Some(of) = worth.filter(|of| of.recoverable_us > 0) {
+        let each_us = of.recoverable_us as f64 / of.invocations.max(1) as f64;
+        words.push_str(&format!("; up to {} less if its calls ran side by side", duration(each_us)));
+    }
     if let Some(kept) = report.repeats_kept {
         words.push_str(&format!("; repeats above #{kept} folded"));
     }

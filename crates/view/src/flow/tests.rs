@@ -73,7 +73,16 @@ fn report() -> FlowReport {
 
 fn parent(operation: &str, invocations: u64, nodes: u32) -> FlowParent {
     let (service, operation) = ("s".to_owned(), operation.to_owned());
-    FlowParent { service, operation, invocations, childless: 0, nodes, most_calls: nodes }
+    FlowParent {
+        service,
+        operation,
+        invocations,
+        childless: 0,
+        nodes,
+        most_calls: nodes,
+        calls_us: 0,
+        recoverable_us: 0,
+    }
 }
 
 #[test]
@@ -114,24 +123,24 @@ fn parents_are_offered_by_the_size_of_their_flow_and_the_shown_one_in_any_case()
 #[test]
 fn titles_tips_and_facts_speak_of_a_flow() {
     let mut report = report();
-    assert_eq!(flow::title(&report), "4 invocations, 4 calls, mean 2.00\u{202f}ms (n = 4)");
+    assert_eq!(flow::title(&report, &[]), "4 invocations, 4 calls, mean 2.00\u{202f}ms (n = 4)");
     report.nodes[0].service = "t".to_owned();
     let [most, least] = [("s".to_owned(), 80.0 / 120.0), ("t".to_owned(), 40.0 / 120.0)];
     assert_eq!(flow::services(&report), [most, least], "without the calls that have no node of their own");
     report.nodes[0].service = "s".to_owned();
     (report.invocations, report.repeats_kept, report.has_others) = (30, Some(8), true);
     assert_eq!(
-        flow::title(&report),
+        flow::title(&report, &[]),
         "30 invocations, 4 calls, mean 2.00\u{202f}ms; repeats above #8 folded; the rarest calls share one node"
     );
     (report.called, report.repeats_kept, report.has_others) = (15, None, false);
     let calls = "4 calls, mean 2.00\u{202f}ms";
-    assert_eq!(flow::title(&report), format!("30 invocations (15 are not root spans), {calls}"));
+    assert_eq!(flow::title(&report, &[]), format!("30 invocations (15 are not root spans), {calls}"));
     report.called = 1;
-    assert_eq!(flow::title(&report), format!("30 invocations (1 is not a root span), {calls}"));
+    assert_eq!(flow::title(&report, &[]), format!("30 invocations (1 is not a root span), {calls}"));
     report.called = 30;
     assert_eq!(
-        flow::title(&report),
+        flow::title(&report, &[]),
         format!("30 invocations, {calls}"),
         "all are called: there is nothing to mix up"
     );

@@ -4,7 +4,7 @@ use super::parent_of;
 use crate::EngineError;
 use crate::flow::paper::{FlowSettings, InvocationKey, PredictorTraining};
 use crate::flow::passes::FlowPass;
-use crate::flow::{Estimates, EvaluationReport, NodeTable};
+use crate::flow::{CalleesFor, Estimates, EvaluationReport, NodeTable};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::workers::Workers;
@@ -33,7 +33,9 @@ impl Query for FlowEvaluation {
         let least = if parent.is_none() { min_children } else { 0 };
         let (mut tables, mut starts_us, mut ranks) = (Vec::new(), Vec::new(), Vec::new());
         let mut counts = (0, 0);
-        for (name, (callees, mut starts)) in workers.callees(&selection, parent.clone(), true).await? {
+        for (name, (callees, mut starts)) in
+            workers.callees(&selection, parent.clone(), CalleesFor::Prediction).await?
+        {
             if callees.most < least {
                 continue;
             }

@@ -23,7 +23,7 @@ use crate::EngineError;
 use crate::flame::unpack_sorted;
 use crate::flow::paper::FlowSettings;
 use crate::flow::passes::{CalleesPartial, FlowPass};
-use crate::flow::{Bindings, FlowModel, FlowReport, FlowSample, NodeTable, PairCounts};
+use crate::flow::{Bindings, CalleesFor, FlowModel, FlowReport, FlowSample, NodeTable, PairCounts};
 use crate::requests::{RootEndpoint, Selection};
 use crate::run::pass::Pass;
 use crate::run::query::Query;
@@ -54,7 +54,7 @@ impl Query for Flow {
         if let Some((summary, choice)) = workers.summary_of(&selection).await? {
             return Ok(summary.flow(&choice, &parent, settings.tau_ppm)?);
         }
-        let found = workers.callees(&selection, Some(parent.clone()), false).await?;
+        let found = workers.callees(&selection, Some(parent.clone()), CalleesFor::Drawing).await?;
         let callees = found.into_iter().next().map(|(_, (callees, _))| callees).unwrap_or_default();
         let table = NodeTable::new(parent, &callees);
         let mut sample = FlowSample::new(table.len);
@@ -95,9 +95,9 @@ impl Workers {
         &self,
         selection: &Selection,
         parent: Option<Endpoint>,
-        with_starts: bool,
+        wanted: CalleesFor,
     ) -> Result<CalleesPartial, EngineError> {
-        Ok(merge_callees(self.flow(selection, FlowPass::Callees { parent, with_starts }).await?))
+        Ok(merge_callees(self.flow(selection, FlowPass::Callees { parent, wanted }).await?))
     }
 }
 
@@ -120,7 +120,7 @@ async fn model(
     settings: FlowSettings,
 ) -> Result<FlowModel, EngineError> {
     let selection = selection.of_all_requests();
-    let found = workers.callees(&selection, None, false).await?;
+    let found = workers.callees(&selection, None, CalleesFor::Model).await?;
     let tables: Vec<NodeTable> =
         found.into_iter().map(|(name, (callees, _))| NodeTable::new(name, &callees)).collect();
     let mut pairs: Vec<PairCounts> = tables.iter().map(|table| PairCounts::new(table.len)).collect();

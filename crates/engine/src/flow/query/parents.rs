@@ -2,7 +2,7 @@
 
 use super::parent_of;
 use crate::EngineError;
-use crate::flow::{FlowParent, NodeTable};
+use crate::flow::{CalleesFor, FlowParent, NodeTable};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::workers::Workers;
@@ -24,12 +24,14 @@ impl Query for FlowParents {
         if let Some((summary, choice)) = workers.summary_of(&selection).await? {
             return Ok(summary.flow_parents(&choice, parent_of(&selection).as_ref())?);
         }
-        let found = workers.callees(&selection, parent_of(&selection), false).await?;
+        let found = workers.callees(&selection, parent_of(&selection), CalleesFor::Drawing).await?;
         let parents = found.into_iter().map(|(name, (callees, _))| FlowParent {
             invocations: callees.invocations,
             childless: callees.childless,
             nodes: NodeTable::new(name.clone(), &callees).len,
             most_calls: callees.most,
+            calls_us: callees.calls_us,
+            recoverable_us: callees.recoverable_us,
             service: name.service,
             operation: name.operation,
         });

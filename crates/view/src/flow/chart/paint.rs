@@ -4,7 +4,7 @@ use super::{DagBox, DagHit, DagItem, DagLayout, DagLine, DagSizes, DagWindow};
 use crate::draw::color::ink_on;
 use crate::draw::scene::{Align, Curve};
 use crate::draw::svg::{self, SvgText};
-use crate::draw::text::{Advances, elide_middle};
+use crate::draw::text::{Advances, SharedEnds, elide, elide_middle};
 use crate::draw::{Layer, MeasureText, Metrics, Rgba, Scene, Shade, Text, Theme};
 use pathlight_base::format;
 use pathlight_engine::flow::{FlowNode, FlowReport};
@@ -27,6 +27,10 @@ pub struct DagView<'a> {
     pub found: Option<&'a [bool]>,
 }
 
+/// Width of a box in which a name can still be read, in CSS pixels.
+const NARROWEST: f64 = 92.0;
+/// Width of a gap in which a line can still be seen, in CSS pixels.
+const NARROWEST_GAP: f64 = 18.0;
 /// More nodes than this get boxes of one line.
 const ROOMY_NODES: usize = 24;
 
@@ -41,6 +45,28 @@ impl DagSizes {
             gap_x: metrics.px(44.0),
             gap_y: metrics.px(if roomy { 14.0 } else { 5.0 }),
         }
+    }
+}
+
+impl DagLayout {
+    /// Lays out a flow so that it fits into a room of this width in device pixels, as far as narrower boxes do that.
+    pub fn fitting(report: &FlowReport, metrics: Metrics, room: i32) -> DagLayout {
+        let sizes = DagSizes::for_nodes(report.nodes.len(), metrics);
+        let layout = DagLayout::new(report, sizes);
+        let room = room - 2 * metrics.px(24.0);
+        if room <= 0 || layout.width <= room {
+            return layout;
+        }
+        let narrow = |px: i32, least: f64| {
+            let wanted = i64::from(px) * i64::from(room) / i64::from(layout.width);
+            (wanted as i32).max(metrics.px(least)).min(px)
+        };
+        let (node_w, gap_x) = (narrow(sizes.node_w, NARROWEST), narrow(sizes.gap_x, NARROWEST_GAP));
+        // A long row is no high stack: there is room for two lines again.
+        let roomy = DagSizes::for_nodes(0, metrics);
+        let is_row = layout.height <= 6 * (sizes.node_h + sizes.gap_y);
+        let node_h = if is_row { roomy.node_h } else { sizes.node_h };
+        DagLayout::new(report, DagSizes { node_w, node_h, gap_x, ..sizes })
     }
 }
 
@@ -84,7 +110,8 @@ pub fn scene(
     let critical = critical_lines(&layout.lines);
     // Where many calls begin at once, thick lines would run into one.
     let most = if view.report.nodes.len() <= ROOMY_NODES { 6.0 } else { 2.0 };
-    let mut painter = Painter { view, metrics, theme, label, small };
+    let shared = SharedEnds::of(view.report.nodes.iter().map(|node| node.operation.as_str()));
+    let mut painter = Painter { view, metrics, theme, label, small, shared };
     for (index, line) in layout.lines.iter().enumerate() {
         let points: Vec<[i32; 2]> = line.points.iter().map(|&at| view.window.point(at)).collect();
         let x = |at: Option<&[i32; 2]>| at.map_or(0, |at| at[0]);
@@ -121,6 +148,7 @@ struct Painter<'a> {
     theme: &'a Theme,
     label: &'a mut dyn MeasureText,
     small: &'a mut dyn MeasureText,
+    shared: SharedEnds,
 }
 
 impl Painter<'_> {
@@ -185,29 +213,46 @@ impl Painter<'_> {
         self.words(facts, place, bar, ink_on(fill), marks);
     }
 
+    /// Returns a name for a room of this width: what all names share goes first, then its middle; the tail stays.
+    fn shortened(&mut self, name: &str, tail: &str, room: f64) -> Option<String> {
+        let whole = format!("{name}{tail}");
+        if self.label.text_px(&whole) <= room {
+            return Some(whole);
+        }
+        let left = room - self.label.text_px(tail);
+        let name = elide_middle(self.shared.without(name), left, self.label)?;
+        Some(name + tail)
+    }
+
     /// Writes name and times, as far as there is room for them.
     fn words(&mut self, facts: &FlowNode, [x, y, w, h]: [i32; 4], bar: i32, ink: Rgba, marks: &mut Layer) {
-        let px = |css: f64| self.metrics.px(css);
+        let metrics = self.metrics;
+        let px = |css: f64| metrics.px(css);
         let (font_px, small_px) = (self.metrics.font_px(), self.small_px());
         let (pad, room) = (px(6.0), h - bar);
-        if room < font_px || w < px(48.0) {
+        if room < font_px || w < px(40.0) {
             return;
         }
         let mut put = |text: String, at: i32, align, top: i32, high: i32, font_px: i32, bold: bool| {
             let y = Metrics::baseline(top, high, font_px);
             marks.texts.push(Text { x: at, y, text, color: ink, align, font_px, bold });
         };
-        let name = name_of(facts);
+        let (name, tail) = name_of(facts);
         let two_lines = room >= font_px + small_px + px(6.0);
         let mean = format::duration(facts.latency_us.mean);
         if two_lines {
             let high = font_px + px(4.0);
             let top = y + (room - high - small_px - px(2.0)) / 2;
-            if let Some(text) = elide_middle(&name, f64::from(w - 2 * pad), self.label) {
+            let left = f64::from(w - 2 * pad);
+            let (text, repeat) = match w < px(NARROWEST) {
+                // Where there is room for little, the name needs all of its line.
+                true => (elide(last_word(&name), left, self.label), tail.trim()),
+                false => (self.shortened(&name, &tail, left), ""),
+            };
+            if let Some(text) = text {
                 put(text, x + pad, Align::Left, top, high, font_px, false);
             }
             let wait = format::duration(facts.wait_us.mean);
-            let left = f64::from(w - 2 * pad);
             let share = facts.invocations as f64 / self.view.report.invocations.max(1) as f64;
             // A call that not every invocation makes.
             let often = if share < 1.0 { format!(", in {}", format::share(share)) } else { String::new() };
@@ -216,9 +261,12 @@ impl Painter<'_> {
                 format!("{mean} after {wait}{often}"),
                 format!("{mean}{often}"),
                 format!("{mean} after {wait}"),
+                format!("{repeat} {mean}"),
                 mean,
             ];
-            if let Some(text) = lines.into_iter().find(|words| self.small.text_px(words) <= left) {
+            // In narrow boxes the number of the call comes first.
+            let from = if repeat.is_empty() { 0 } else { 3 };
+            if let Some(text) = lines.into_iter().skip(from).find(|words| self.small.text_px(words) <= left) {
                 put(text, x + pad, Align::Left, top + high, small_px + px(2.0), small_px, false);
             }
             return;
@@ -229,26 +277,27 @@ impl Painter<'_> {
             put(mean, x + w - pad, Align::Right, y, room, small_px, false);
         }
         let left = if left > px(60.0) { left } else { w - 2 * pad };
-        if let Some(text) = elide_middle(&name, f64::from(left), self.label) {
+        if let Some(text) = self.shortened(&name, &tail, f64::from(left)) {
             put(text, x + pad, Align::Left, y, room, font_px, false);
         }
     }
 }
 
-/// Returns the operation with the number of the repeat, and a sign where it has a flow of its own.
-fn name_of(facts: &FlowNode) -> String {
-    let mut name = if facts.operation.is_empty() {
-        facts.label.clone()
-    } else {
-        // The label's ending says which repeat it is.
-        let whole = format!("{}:{}", facts.service, facts.operation);
-        let repeat = facts.label.strip_prefix(&whole).unwrap_or_default();
-        format!("{}{repeat}", facts.operation)
+/// Returns the operation; then the number of the repeat, and a sign where it has a flow of its own.
+fn name_of(facts: &FlowNode) -> (String, String) {
+    // The label's ending says which repeat it is.
+    let whole = format!("{}:{}", facts.service, facts.operation);
+    let (name, repeat) = match facts.operation.is_empty() {
+        true => (&facts.label, ""),
+        false => (&facts.operation, facts.label.strip_prefix(&whole).unwrap_or_default()),
     };
-    if facts.has_calls {
-        name.push_str(" \u{203a}");
-    }
-    format::printable(&name)
+    let own_flow = if facts.has_calls { " \u{203a}" } else { "" };
+    (format::printable(name), format::printable(repeat) + own_flow)
+}
+
+/// Returns what stands behind the last sign between the words of a name: of a path its last segment.
+fn last_word(name: &str) -> &str {
+    name.rsplit(['/', '.', ' ']).find(|word| !word.is_empty()).unwrap_or(name)
 }
 
 /// Returns all of a flow as an SVG document in its own size; deterministic.

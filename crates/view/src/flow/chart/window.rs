@@ -25,8 +25,8 @@ pub enum DagHit {
 }
 
 impl DagWindow {
-    /// The smallest zoom at which a call's name is read.
-    pub const LEGIBLE: f64 = 0.7;
+    /// The smallest zoom at which a call is told from others.
+    pub const LEGIBLE: f64 = 0.45;
     const MOST: f64 = 4.0;
     const LEAST: f64 = 0.02;
 
@@ -181,6 +181,11 @@ impl DagViewport {
         window
     }
 
+    /// Returns the height in CSS pixels in which all of the layout is seen in its own size, with some room around it.
+    pub fn needs_px(&self) -> f64 {
+        (f64::from(self.layout.height) + 3.0 * margin(self.metrics)) / self.metrics.scale
+    }
+
     /// Shows all of the flow.
     pub fn fit(&mut self) {
         self.window = Some(DagWindow::fit(&self.layout, self.room, self.metrics));
@@ -267,7 +272,7 @@ mod tests {
         assert_eq!(window, DagWindow { zoom: 1.0, x: 400.0, y: 155.0 });
         let small = DagWindow::fit(&layout(), (148, 400), PLAIN);
         assert_eq!((small.zoom, small.x), (0.5, 24.0));
-        let opening = DagWindow::opening(&layout(), (148, 400), PLAIN);
+        let opening = DagWindow::opening(&layout(), (100, 400), PLAIN);
         assert_eq!((opening.zoom, opening.x), (DagWindow::LEGIBLE, 24.0));
     }
 
