@@ -1,7 +1,9 @@
 //! Errors in the page: sentences, the flame graph of the paths that lead to errors, and a table; see [`errors`].
 
-use crate::dom::{El, Listeners, div, el, span};
+use super::trend::time_columns::TimeColumns;
+use crate::dom::{El, Listeners, button, div, el, span};
 use crate::page::{Focus, Page};
+use crate::shell::filters;
 use crate::views::flame::chart::{self, FlameChart, FrameWords};
 use crate::views::view::{PageView, SearchResult};
 use crate::widgets::chart_canvas::ChartCanvas;
@@ -10,6 +12,7 @@ use crate::widgets::frame::ViewFrame;
 use crate::widgets::places::Places;
 use crate::widgets::zoom::{self, ZoomTools, svg_format};
 use crate::widgets::{export, service_legend};
+use pathlight_engine::errors::ErrorsReport;
 use pathlight_engine::flame::CriticalPathReport;
 use pathlight_engine::ids::NodeId;
 use pathlight_engine::queries;
@@ -27,6 +30,11 @@ pub struct ErrorsView {
     chart: ChartCanvas<FlameChart>,
     title: El,
     words: El,
+    times: TimeColumns,
+    /// Revision of the findings whose times are shown.
+    timed: u64,
+    messages: El,
+    keep: Listeners,
     table: CompanionTable<ErrorEndpointRow>,
 }
 
@@ -64,10 +72,42 @@ impl ErrorsView {
             .child(&zooms.all)
             .child(&exports);
         let words = el("p").class("errors-words").test("errors-words").attr("tabindex", "0");
+        let (times, messages) = (TimeColumns::new(), div("error-messages").test("error-messages"));
+        let told = div("errors-told").child(times.element()).child(&messages);
         let below = div("companion").child(table.element());
-        let frame = ViewFrame::new(View::Errors, "errors", chart, below).with(&tools).with(&words);
+        let frame =
+            ViewFrame::new(View::Errors, "errors", chart, below).with(&tools).with(&words).with(&told);
         let frame = frame.with(chart.element()).table(table).zooms(chart, zooms).places(page, places);
-        ErrorsView { frame, chart, title, words, table }
+        let keep = Listeners::default();
+        ErrorsView { frame, chart, title, words, times, timed: 0, messages, keep, table }
+    }
+}
+
+impl ErrorsView {
+    /// Lists what errors say; a click keeps the requests with such an error.
+    fn show_messages(&mut self, page: Page, report: &ErrorsReport) {
+        self.keep.clear();
+        let lines: Vec<El> = errors::messages(report)
+            .into_iter()
+            .map(|line| {
+                let filter = line.filter;
+                button("")
+                    .class("error-message")
+                    .attr("title", "Keep the requests that have it")
+                    .test("error-message")
+                    .child(&span("number", &line.errors))
+                    .child(&span("error-text", &line.text))
+                    .child(&span("muted small", &line.origin))
+                    .on_click(&self.keep, move || filters::add(page, filter.clone()))
+            })
+            .collect();
+        self.messages.clear();
+        self.messages.show(!lines.is_empty());
+        if !lines.is_empty() {
+            self.messages.add(&el("h2").class("section-title").text("What errors say"));
+            lines.iter().for_each(|line| self.messages.add(line));
+            self.messages.add(&span("muted small", &errors::other_messages(report)));
+        }
     }
 }
 
@@ -119,6 +159,7 @@ impl PageView for ErrorsView {
         let sentences = if report.totals.requests == 0 { Vec::new() } else { errors::sentences(&report) };
         self.words.set_text(&sentences.join(" "));
         self.words.show(!sentences.is_empty());
+        self.show_messages(page, &report);
         // Summaries have errors of requests of any latency.
         let is_of_range = report.range == Some(page.address().range);
         let label = if is_of_range { page.selection_label() } else { errors::ANY_LATENCY.to_owned() };
@@ -130,6 +171,11 @@ impl PageView for ErrorsView {
 
     fn show_choices(&mut self, page: Page) {
         self.chart.with(|chart| chart.follow(page));
+        let slot = &page.queries().findings;
+        if let Some(findings) = slot.get().filter(|_| self.timed != slot.revision()) {
+            self.timed = slot.revision();
+            self.times.set(page, &findings);
+        }
     }
 
     fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {

@@ -37,7 +37,8 @@ impl TimeColumns {
         let title = el("h2").class("section-title").text("Latency over time");
         let said = span(
             "muted small",
-            "Dark up to the median, light up to the slowest, log scale. Click or drag to take the requests of a time.",
+            "Dark up to the median, light up to the slowest, log scale; red is the share of requests with errors. Click or \
+             drag to take the requests of a time.",
         );
         self.element.fill([&title, &div("time-bars").children(&bars), &said]);
     }
@@ -57,7 +58,8 @@ impl TimeColumns {
             .label(&column.words)
             .test("time-column")
             .child(&bar("time-most", column.most))
-            .child(&bar("time-p50", column.p50));
+            .child(&bar("time-p50", column.p50))
+            .child(&bar("time-errors", column.errors));
         // One set alone has the colour that it has as A.
         element.class_if("before", column.is_before || !columns.iter().any(|column| column.is_before));
         element.class_if("burst", column.has_burst);

@@ -3,6 +3,7 @@
 //! [`Without`] takes spans out of one request; [`ErrorsObserver`] looks at the requests of a worker, [`ErrorsPart`]
 //! merges and finishes into an [`ErrorsReport`].
 
+mod messages;
 mod observe;
 mod part;
 pub(crate) mod query;
@@ -10,6 +11,7 @@ mod report;
 pub(crate) mod summed;
 mod without;
 
+pub use messages::{ErrorMessage, ErrorMessages};
 pub use observe::ErrorsObserver;
 pub use part::ErrorsPart;
 pub use report::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport, Untried};

@@ -209,7 +209,15 @@ impl ErrorsPart {
             .collect();
         // Stable: equal ones stay by name.
         rows.compact_sort_by_key(|row| std::cmp::Reverse((row.own, row.propagated, row.stopped)));
-        let untried = Untried::default();
-        ErrorsReport { range: Some(range), facts, totals, without_us, endpoints: names, rows, nodes, untried }
+        ErrorsReport {
+            range: Some(range),
+            facts,
+            totals,
+            without_us,
+            endpoints: names,
+            rows,
+            nodes,
+            ..ErrorsReport::default()
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Start and stop of errors, and the requests without them.
 
+use super::messages::{MessageCounts, MessagesObserver};
 use crate::EngineError;
 use crate::errors::{ErrorsObserver, ErrorsPart, ErrorsReport, Untried};
 use crate::flame::TimeColumn;
@@ -26,7 +27,9 @@ impl Query for Errors {
             return Ok(summary.errors(&choice)?);
         }
         let (parts, facts) = workers.request_partials(&selection, ErrorsPass).await?;
-        Ok(ErrorsPart::finish(parts, selection.range, facts))
+        let (parts, messages) = parts.into_iter().unzip();
+        let messages = MessageCounts::finish(messages);
+        Ok(ErrorsReport { messages, ..ErrorsPart::finish(parts, selection.range, facts) })
     }
 }
 
@@ -35,10 +38,10 @@ impl Query for Errors {
 pub(crate) struct ErrorsPass;
 
 impl RequestPass for ErrorsPass {
-    type Part = (ErrorsPart, Untried, TimeColumn);
+    type Part = ((ErrorsPart, Untried, TimeColumn), MessageCounts);
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
         let observer = ErrorsObserver::new(over.set, over.settings.overlap).by(over.weighing);
-        over.walk(observer)
+        over.walk((observer, MessagesObserver::default()))
     }
 }

@@ -1,5 +1,6 @@
 //! The report of the error analysis.
 
+use super::ErrorMessages;
 use crate::flame::{ContextNode, CriticalPathReport, TooDeep, Weight, fold};
 use crate::ids::{NodeId, ReportEndpoint};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef};
@@ -173,6 +174,8 @@ pub struct ErrorsReport {
     pub nodes: Vec<ErrorNode>,
     /// Endpoints that were not tried; unknown of a summary.
     pub untried: Untried,
+    /// What errors say; unknown of a summary.
+    pub messages: ErrorMessages,
 }
 
 impl Untried {

@@ -17,6 +17,10 @@ pub fn over_time(types: &TypeLatencies) -> Vec<TimeBin> {
     for &(start, latency, weight) in types.all() {
         bins[((start - first) / length_us) as usize].push((latency, weight));
     }
+    let mut with_errors = vec![0; bins.len()];
+    for start in types.with_errors_us() {
+        with_errors[((start - first) / length_us) as usize] += 1;
+    }
     let bin = |(i, mut latencies): (usize, Vec<(u64, Weight)>)| {
         sort_weighted(&mut latencies);
         let Percentiles { p50, max, .. } = Percentiles::of_weighted(&latencies);
@@ -24,6 +28,7 @@ pub fn over_time(types: &TypeLatencies) -> Vec<TimeBin> {
             from_us: first + i as u64 * length_us,
             to_us: first + (i as u64 + 1) * length_us,
             requests: latencies.len() as u64,
+            with_errors: with_errors[i],
             p50_us: p50,
             max_us: max,
         }

@@ -256,6 +256,8 @@ pub struct TimeBin {
     pub to_us: u64,
     /// Requests that started in it.
     pub requests: u64,
+    /// Those of them with a span in error.
+    pub with_errors: u64,
     /// Median latency of these requests in microseconds.
     pub p50_us: f64,
     /// Greatest latency of these requests in microseconds.

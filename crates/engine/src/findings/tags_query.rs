@@ -105,7 +105,8 @@ impl RequestPass for TypeLatenciesPass {
         over.sweep(|rows| {
             let timed = |number: u32| {
                 let request = &rows.table.requests[number as usize];
-                (number, (request.start_us, request.latency_us, rows.weight(number)))
+                let timed = (request.start_us, request.latency_us, rows.weight(number));
+                (number, timed, request.errors > 0)
             };
             TypeLatencies::observe(rows.types, rows.numbers().map(timed))
         })

@@ -20,6 +20,8 @@ pub type TimedRequest = (u64, u64, Weight);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypeLatencies {
     types: BTreeMap<RequestType, Vec<TimedRequest>>,
+    /// Starts of the requests with a span in error.
+    with_errors_us: Vec<u64>,
 }
 
 /// The latency of all requests of a type.
@@ -56,28 +58,33 @@ pub struct TypeCut {
 }
 
 impl TypeLatencies {
-    /// Lists some requests, each with its number, which are of these types.
+    /// Lists some requests, each with its number and whether it has a span in error, which are of these types.
     pub fn observe(
         types: &RequestTypes,
-        requests: impl Iterator<Item = (u32, TimedRequest)>,
+        requests: impl Iterator<Item = (u32, TimedRequest, bool)>,
     ) -> TypeLatencies {
         let mut by_number: BTreeMap<u32, Vec<TimedRequest>> = BTreeMap::new();
-        for (number, request) in requests {
+        let mut with_errors_us = Vec::new();
+        for (number, request, has_error) in requests {
             by_number.entry(types.of(number)).or_default().push(request);
+            with_errors_us.extend(has_error.then_some(request.0));
         }
         let name = |number: u32| types.names()[number as usize].clone();
-        TypeLatencies { types: by_number.into_iter().map(|(number, times)| (name(number), times)).collect() }
+        let types = by_number.into_iter().map(|(number, times)| (name(number), times)).collect();
+        TypeLatencies { types, with_errors_us }
     }
 
     /// Joins parts of disjoint requests. The requests of each type come by start, then latency.
     pub fn merge(parts: Vec<TypeLatencies>) -> TypeLatencies {
         let mut all = TypeLatencies::default();
-        for part in parts {
+        for mut part in parts {
+            all.with_errors_us.append(&mut part.with_errors_us);
             for (name, times) in part.types {
                 all.types.entry(name).or_default().extend(times);
             }
         }
         all.types.values_mut().for_each(|times| times.sort_unstable());
+        all.with_errors_us.sort_unstable();
         all
     }
 
@@ -109,6 +116,11 @@ impl TypeLatencies {
         cuts.compact_sort_by_key(|cut| std::cmp::Reverse(cut.sum_us));
         cuts.truncate(MOST_TYPES);
         cuts
+    }
+
+    /// Returns the starts of the requests with a span in error.
+    pub fn with_errors_us(&self) -> &[u64] {
+        &self.with_errors_us
     }
 
     /// Returns the requests of every type.
@@ -187,7 +199,7 @@ mod tests {
             let times = |us: &&[u64]| us.iter().enumerate().map(at).collect();
             let types =
                 of.iter().map(|(name, us)| (RequestType::whole(Endpoint::new("s", *name)), times(us)));
-            TypeLatencies { types: types.collect() }
+            TypeLatencies { types: types.collect(), ..TypeLatencies::default() }
         }
     }
 

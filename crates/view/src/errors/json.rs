@@ -2,7 +2,7 @@
 
 use crate::json::parts::{Text, percent, pretty, public_json};
 use pathlight_base::statistics::Percentiles;
-use pathlight_engine::errors::{ErrorNode, ErrorRow, ErrorsReport};
+use pathlight_engine::errors::{ErrorMessage, ErrorNode, ErrorRow, ErrorsReport};
 use pathlight_engine::requests::RequestRef;
 
 public_json! {
@@ -50,11 +50,33 @@ public_json! {
         latency_without_us: Percentiles = report.without_us,
         /// Most own errors first, then most propagated, most stopped (ties by name).
         endpoints: Vec<Row<'a>> = report.rows.iter().map(|row| Row::of(report, row)).collect(),
+        /// The most frequent messages of errors that start, at most 20, most first; of a summary none.
+        messages: Vec<Message<'a>> = report.messages.most.iter().map(Message::of).collect(),
+        /// Number of different messages.
+        messages_in_all: u64 = report.messages.in_all,
+        /// Errors that start without a message, or with one of a tag that has too many values to be kept.
+        own_without_message: u64 = report.messages.without,
         /// Requests with errors of more than 64 endpoints on the critical path. 0 of a summary, which does not count them.
         untried_requests: u64 = report.untried.requests,
         /// The calling contexts of critical paths that lead to spans in error, in pre-order.
         nodes: Vec<Node<'a>> =
             report.nodes.iter().enumerate().map(|(id, node)| Node::of(report, id, node)).collect(),
+    }
+}
+
+public_json! {
+    /// One message of errors that start at one endpoint.
+    Message<'a>(counted: &'a (ErrorMessage, u64)) {
+        /// Service name.
+        service: &'a str = &counted.0.endpoint.service,
+        /// Operation name.
+        operation: &'a str = &counted.0.endpoint.operation,
+        /// Tag that has it.
+        tag: &'a str = &counted.0.tag,
+        /// What it says.
+        text: &'a str = &counted.0.text,
+        /// Errors that have it.
+        errors: u64 = counted.1,
     }
 }
 

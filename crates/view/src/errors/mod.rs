@@ -4,5 +4,6 @@ pub(crate) mod json;
 mod table;
 
 pub use table::{
-    ANY_LATENCY, ErrorEndpointRow, facts, no_errors, sentences, table, tip, title, why_no_graph,
+    ANY_LATENCY, ErrorEndpointRow, facts, messages, no_errors, other_messages, sentences, table, tip, title,
+    why_no_graph,
 };

@@ -3,8 +3,9 @@
 use crate::say::tip::TipLine;
 use crate::table::{Attributes, Column, Table};
 use pathlight_base::format::{self, count, counted, duration, duration_us, share_of};
-use pathlight_engine::errors::{ErrorRow, ErrorsReport};
+use pathlight_engine::errors::{ErrorMessage, ErrorRow, ErrorsReport};
 use pathlight_engine::ids::NodeId;
+use pathlight_engine::requests::Filter;
 use std::rc::Rc;
 
 /// Returns what happened, where errors start and stop, what they cost: a sentence each; one alone if there are none.
@@ -27,6 +28,11 @@ pub fn sentences(report: &ErrorsReport) -> Vec<String> {
     if let Some(row) = most(report, |row| row.own) {
         let (own, name) = (count(row.own), endpoint(report, row));
         out.push(format!("Errors start in {}, most in {name} ({own}).", counted(totals.own, "span")));
+    }
+    if let Some((message, errors)) = report.messages.most.first() {
+        let (text, of) = (format::printable(&message.text), counted(totals.own, "error"));
+        let say = format::agreeing(*errors, "says", "say");
+        out.push(format!("{} of {of} {say} \u{201c}{text}\u{201d}.", count(*errors)));
     }
     out.push(match most(report, |row| row.stopped) {
         Some(row) => format!(
@@ -71,6 +77,42 @@ pub fn sentences(report: &ErrorsReport) -> Vec<String> {
         duration_us(totals.work_saved_us),
     ));
     out
+}
+
+/// Messages that the page lists.
+const LISTED_MESSAGES: usize = 5;
+
+/// A message of errors as a line.
+pub struct MessageLine {
+    /// Number of errors that have it.
+    pub errors: String,
+    /// What it says.
+    pub text: String,
+    /// Where these errors start, and the tag that says it.
+    pub origin: String,
+    /// The filter that keeps the requests with the tag.
+    pub filter: Filter,
+}
+
+/// Returns the most frequent messages of errors.
+pub fn messages(report: &ErrorsReport) -> Vec<MessageLine> {
+    let most = report.messages.most.iter().take(LISTED_MESSAGES);
+    most.map(|(ErrorMessage { endpoint, tag, text }, errors)| MessageLine {
+        errors: count(*errors),
+        text: format::printable(text),
+        origin: format!("{}, {tag}", format::endpoint(&endpoint.service, &endpoint.operation)),
+        filter: Filter::Tag { key: tag.clone(), value: text.clone() },
+    })
+    .collect()
+}
+
+/// Returns what is said below the messages: how many others there are, and how many errors have none.
+pub fn other_messages(report: &ErrorsReport) -> String {
+    let of = &report.messages;
+    let others = of.in_all - of.in_all.min(LISTED_MESSAGES as u64);
+    let others = (others > 0).then(|| counted(others, "other message"));
+    let without = (of.without > 0).then(|| format!("{} without a message", counted(of.without, "error")));
+    others.into_iter().chain(without).collect::<Vec<String>>().join(", ")
 }
 
 /// Returns what was not tried in requests with errors of many endpoints.

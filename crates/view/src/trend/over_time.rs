@@ -1,6 +1,6 @@
 //! Latency over time as columns: one for each stretch, its median and its greatest latency.
 
-use pathlight_base::format::{counted, duration, duration_us, moment};
+use pathlight_base::format::{count, counted, duration, duration_us, moment};
 use pathlight_engine::findings::{BurstsFacts, FindingFacts, FindingsReport, TimeBin};
 
 /// One stretch of time.
@@ -14,6 +14,8 @@ pub struct TimeColumn {
     pub p50: f64,
     /// Height of the greatest latency.
     pub most: f64,
+    /// Share of the requests with a span in error, 0 to 1.
+    pub errors: f64,
     /// Whether it is of the requests that the others are compared with.
     pub is_before: bool,
     /// Whether slow requests start close together in it.
@@ -44,10 +46,15 @@ pub fn columns(report: &FindingsReport) -> Vec<TimeColumn> {
             "no request".to_owned()
         } else {
             format!(
-                "{}, median {}, slowest {}{}",
+                "{}, median {}, slowest {}{}{}",
                 counted(bin.requests, "request"),
                 duration(bin.p50_us),
                 duration_us(bin.max_us),
+                if bin.with_errors > 0 {
+                    format!(", {} with errors", count(bin.with_errors))
+                } else {
+                    String::new()
+                },
                 if has_burst { "; slow requests start close together" } else { "" }
             )
         };
@@ -56,6 +63,7 @@ pub fn columns(report: &FindingsReport) -> Vec<TimeColumn> {
             to_us: bin.to_us,
             p50: if is_empty { 0.0 } else { height(bin.p50_us) },
             most: if is_empty { 0.0 } else { height(bin.max_us as f64) },
+            errors: bin.with_errors as f64 / bin.requests.max(1) as f64,
             is_before,
             has_burst,
             words: format!("{} UTC: {said}", moment(bin.from_us)),
@@ -75,6 +83,7 @@ mod tests {
             from_us,
             to_us: from_us + 10,
             requests,
+            with_errors: requests / 2,
             p50_us,
             max_us,
         };
@@ -87,7 +96,11 @@ mod tests {
         assert_eq!(columns.iter().map(|c| c.is_before).collect::<Vec<_>>(), [true, false, false]);
         assert_eq!((columns[0].p50, columns[1].most, columns[2].p50), (0.1, 1.0, 0.0));
         assert!((columns[1].p50 - 0.325).abs() < 1e-9, "{}", columns[1].p50);
-        assert!(columns[1].words.contains("2 requests") && columns[2].words.ends_with("no request"));
+        assert!(
+            columns[1].words.contains("2 requests")
+                && columns[1].words.contains(", 1 with errors")
+                && columns[2].words.ends_with("no request")
+        );
         assert!(super::columns(&FindingsReport::default()).is_empty());
     }
 }
