@@ -211,6 +211,16 @@ impl CompareReport {
         is_cut && !a.over_all && a.with_range(b.range) == *b
     }
 
+    /// Returns whether both sides are the same requests of one set: nothing can have changed.
+    pub fn is_of_same_requests(&self) -> bool {
+        let (a, b) = (&self.a, &self.b);
+        let is_equal = a.facts.requests == b.facts.requests && a.facts.range_us == b.facts.range_us;
+        is_equal
+            && a.facts.requests > 0
+            && a.selection.group == b.selection.group
+            && self.nodes.iter().all(|node| node.a == node.b)
+    }
+
     /// Returns whether both sides have requests enough for a test: two.
     pub fn is_tested(&self) -> bool {
         self.a.facts.requests.min(self.b.facts.requests) >= 2

@@ -291,6 +291,13 @@ impl FlameSource for DiffSource {
 /// Returns why there is nothing to compare: a side without requests. `is_loading`: something is being read;
 /// `other_traces`: how many traces of the second set are loaded, if that is known.
 pub fn why_empty(report: &CompareReport, is_loading: bool, other_traces: Option<u64>) -> Option<String> {
+    if report.is_of_same_requests() {
+        let same = match report.a.facts.requests {
+            1 => "A and B are the same request".to_owned(),
+            more => format!("A and B are the same {} requests", format::count(more)),
+        };
+        return Some(format!("{same}: nothing can differ. Choose others for one side."));
+    }
     let sides = [("A", &report.a.facts), ("B", &report.b.facts)];
     let (name, facts) = sides.into_iter().find(|(_, facts)| facts.requests == 0)?;
     if is_loading {
