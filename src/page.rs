@@ -322,6 +322,17 @@ impl Page {
         reading::words::under_scope(&lines.unwrap_or_default(), text)
     }
 
+    /// Returns how many endpoints and services are loaded; `None` where the overview does not say it of the side shown.
+    pub fn loaded_names(self) -> Option<[u64; 2]> {
+        let overview = self.0.queries.overview.get()?;
+        (overview.other_traces == 0).then(|| [overview.endpoints.len() as u64, overview.services])
+    }
+
+    /// Returns how many endpoints are loaded, where rows are endpoints and that is known.
+    pub fn loaded_endpoints(self) -> Option<u64> {
+        self.loaded_names().map(|names| names[0]).filter(|_| !self.address().by_service)
+    }
+
     /// Returns whether any set that is loaded is a summary.
     pub fn has_summary(self) -> bool {
         self.0.queries.overview.get().is_some_and(|of| of.summary.is_some() || of.is_other_summary)

@@ -116,11 +116,14 @@ fn the_heat_map_has_rows_cells_and_a_title() {
         cell_share_ppm: vec![750_000, 416_666],
         ..HeatmapReport::default()
     });
-    assert_eq!(heatmap::title("All requests", &report), "All requests: 2 endpoints, 2 requests");
+    assert_eq!(heatmap::title("All requests", &report, Some(2)), "All requests: 2 endpoints, 2 requests");
     let mut alone = HeatmapReport::clone(&report);
     alone.rows.facts.requests = 1;
     alone.rows.rows.truncate(1);
-    assert_eq!(heatmap::title("All requests", &alone), "All requests: 1 endpoint, 1 request");
+    assert_eq!(
+        heatmap::title("All requests", &alone, Some(2)),
+        "All requests: 1 of 2 endpoints on critical paths, 1 request"
+    );
     let mut table = heatmap::table();
     table.set_rows(heatmap::HeatmapRow::of(&report));
     assert_eq!(order(&table), [0, 1]);
@@ -294,8 +297,8 @@ fn the_ranking_has_a_line_in_files_for_every_affected_root() {
     );
     let all = PercentileRange::ALL;
     assert_eq!(
-        endpoints::ranking_title(all, &report, false),
-        "1 endpoint below 1 root endpoint, all requests; what-if follows\u{2026}"
+        endpoints::ranking_title(all, &report, false, Some([9, 3])),
+        "2 of 9 endpoints on critical paths, 1 below 1 root endpoint, all requests; what-if follows\u{2026}"
     );
     assert_eq!(endpoints::why_empty(all, &facts(0, 0)), "No request passes the filters.");
     assert_eq!(endpoints::why_empty(all, &facts(1, 0)), "");

@@ -220,7 +220,7 @@ impl PageView for EndpointsView {
         let Some(report) = queries.impact.get() else { return self.ranking.set_text(WORKING) };
         let savings = savings(page);
         let is_all = savings.is_some() || page.address().by_service;
-        self.ranking.set_text(&endpoints::ranking_title(range, &report, is_all));
+        self.ranking.set_text(&endpoints::ranking_title(range, &report, is_all, page.loaded_names()));
         self.frame.below().set_flag("data-what-if", savings.is_some());
         let why = endpoints::why_no_endpoint(range, &report);
         self.table.set_rows(ImpactLine::of(&report, savings.as_deref(), now.3), &why);

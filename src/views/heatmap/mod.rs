@@ -219,7 +219,7 @@ impl PageView for HeatmapView {
         let why = page.why_empty();
         self.table.set_rows(HeatmapRow::of(&report), &why);
         self.frame.set_text(if report.column_requests.is_empty() { &why } else { "" });
-        self.title.set_text(&heatmap::title(&page.selection_label(), &report));
+        self.title.set_text(&heatmap::title(&page.selection_label(), &report, page.loaded_endpoints()));
         self.chart.renew(columns);
     }
 

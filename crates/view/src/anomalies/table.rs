@@ -129,20 +129,24 @@ fn verdicts(report: &AnomalyReport) -> String {
         );
     }
     let unknown = report.rows.iter().filter(|row| row.is_unknown).count() as u64;
-    let kinds = verdict_counts(report);
+    // Findings count by one test, so that both numbers can be found again.
+    let one_test = report.abnormal_by_one_test() as u64;
+    let by_one_test = (one_test != abnormal)
+        .then(|| format!("; {} by both verdicts as one test, which Findings count", count(one_test)));
+    let kinds = verdict_counts(report).map(|kinds| (kinds, by_one_test.unwrap_or_default()));
     let mut words = match report.has_drifted() {
         true => format!(
             "The load or the release has changed: {} of {} differ{} from the baseline of {learned}",
             count(abnormal),
             counted(judged, "request"),
-            kinds.as_ref().map_or(String::new(), |kinds| format!(" ({kinds})")),
+            kinds.as_ref().map_or(String::new(), |(kinds, one)| format!(" ({kinds}{one})")),
         ),
         false => format!(
             "{} of {} abnormal{}; the baseline is {learned}",
             count(abnormal),
             count(judged),
-            kinds.as_ref().map_or(String::new(), |kinds| format!(
-                ": {kinds}, by chance about {} of each",
+            kinds.as_ref().map_or(String::new(), |(kinds, one)| format!(
+                ": {kinds}, by chance about {} of each{one}",
                 share(report.false_alarms())
             )),
         ),

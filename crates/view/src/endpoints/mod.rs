@@ -4,6 +4,6 @@ pub(crate) mod json;
 mod table;
 
 pub use table::{
-    ImpactLine, label, ranking, ranking_csv, ranking_title, savings, share_range, sizes_csv, sizes_tip,
-    sizes_title, why_empty, why_no_endpoint,
+    ImpactLine, label, on_paths, ranking, ranking_csv, ranking_title, savings, share_range, sizes_csv,
+    sizes_tip, sizes_title, why_empty, why_no_endpoint,
 };

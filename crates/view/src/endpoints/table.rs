@@ -4,7 +4,7 @@ use crate::draw::multiples;
 use crate::say::selection::range_words;
 use crate::say::tip::{Numbers, TipLine};
 use crate::table::{Attributes, Column, Number, PER_REQUEST, Table, csv, endpoint_attributes};
-use pathlight_base::format::{self, counted};
+use pathlight_base::format::{self, count, counted};
 use pathlight_base::statistics::Interval;
 use pathlight_engine::endpoints::{Affected as AffectedRoot, ImpactReport, ImpactRow};
 use pathlight_engine::flame::HistogramsReport;
@@ -69,15 +69,35 @@ pub fn sizes_csv(report: &HistogramsReport) -> String {
     csv(&columns, &bins)
 }
 
-/// Returns the title of the ranking. `is_all`: nothing of it is still to come.
-pub fn ranking_title(range: PercentileRange, report: &ImpactReport, is_all: bool) -> String {
-    let rows = report.rows.iter().filter(|row| row.is_listed()).count() as u64;
+/// Returns how many endpoints or services are on critical paths, of how many that are loaded; `None`: that is not known.
+pub fn on_paths(on_paths: u64, loaded: Option<u64>, noun: &str) -> String {
+    match loaded {
+        Some(loaded) if loaded > on_paths => {
+            format!("{} of {} on critical paths", count(on_paths), counted(loaded, noun))
+        }
+        _ => counted(on_paths, noun),
+    }
+}
+
+/// Returns the title of the ranking. `is_all`: nothing of it is still to come; `loaded`: endpoints and services that are
+/// loaded, as far as that is known.
+pub fn ranking_title(
+    range: PercentileRange,
+    report: &ImpactReport,
+    is_all: bool,
+    loaded: Option<[u64; 2]>,
+) -> String {
+    let is_listed = |row: &&ImpactRow| row.is_listed();
+    let listed = report.rows.iter().filter(is_listed).count() as u64;
     let over = counted(report.roots.len() as u64, "root endpoint");
-    let rows = match report.rows.iter().any(|row| row.service_us.is_some()) {
-        true => format!("{} of", counted(rows, "service")),
-        false => format!("{} below", counted(rows, "endpoint")),
+    let words = match report.rows.iter().any(|row| row.service_us.is_some()) {
+        true => format!("{} of {over}", on_paths(listed, loaded.map(|all| all[1]), "service")),
+        false => {
+            let all = on_paths(report.rows.len() as u64, loaded.map(|all| all[0]), "endpoint");
+            format!("{all}, {} below {over}", count(listed))
+        }
     };
-    let words = format!("{rows} {over}, {}", label(range));
+    let words = format!("{words}, {}", label(range));
     if is_all { words } else { format!("{words}; what-if follows\u{2026}") }
 }
 

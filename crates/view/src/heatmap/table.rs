@@ -1,5 +1,6 @@
 //! The heat map: endpoints against requests, with its companion table.
 
+use crate::endpoints::on_paths;
 use crate::flame;
 use crate::flame::table::{waiting_column, waiting_us};
 use crate::heatmap::chart::{HeatModel, heat_of_share};
@@ -118,12 +119,12 @@ pub fn table() -> Table<HeatmapRow> {
         .share(HeatmapRow::share)
 }
 
-/// Returns the title of the view; `label` says which requests it speaks of.
-pub fn title(label: &str, report: &HeatmapReport) -> String {
+/// Returns the title of the view; `label` says which requests it speaks of, `loaded` how many endpoints are loaded.
+pub fn title(label: &str, report: &HeatmapReport, loaded: Option<u64>) -> String {
     let (rows, columns) = (report.rows.rows.len() as u64, report.column_requests.len() as u64);
     let requests = report.rows.facts.requests;
     let put = if requests > columns { format!(" in {}", counted(columns, "column")) } else { String::new() };
-    format!("{label}: {}, {}{put}", counted(rows, "endpoint"), counted(requests, "request"))
+    format!("{label}: {}, {}{put}", on_paths(rows, loaded, "endpoint"), counted(requests, "request"))
 }
 
 /// Returns the marks of the legend: how far from its left end, in percent, and the share that the colour there stands for.
