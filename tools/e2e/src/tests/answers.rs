@@ -1,10 +1,11 @@
 //! What a page must not do to somebody who has a question: contradict itself, lose what is loaded, show nothing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use e2e::browser::{Modifiers, Page};
 use e2e::failure::{Outcome, ensure, same};
-use serde_json::Value;
+use e2e::process::scratch;
+use serde_json::{Value, json};
 
 use super::access::VIEWS;
 use super::drop::{generated, shop};
@@ -196,4 +197,99 @@ pub async fn charts_take_the_height_they_need(page: &Page) -> Outcome {
     page.ready().await?;
     let again = page.run(room).await?[0].as_f64().unwrap_or_default();
     ensure((again - moved).abs() < 2.0, || format!("{again} px, not {moved}"))
+}
+
+/// Both halves of a call have one name here; the answering one makes three calls one after the other, one of which fails in
+/// every fourth trace.
+fn halves(file: &Path) -> Outcome {
+    let traces: Vec<Value> = (0..40_u64)
+        .map(|number| {
+            let trace = format!("{:016x}", number + 1);
+            let span = |id: &str, parent: &str, service: &str, name: &str, from_us: u64, us: u64| {
+                let parent = json!({"refType": "CHILD_OF", "traceID": trace, "spanID": parent});
+                let error = json!([
+                    {"key": "error", "type": "bool", "value": true},
+                    {"key": "exception.message", "type": "string", "value": "no seat left"},
+                ]);
+                let fails = name == "SELECT bank.accounts" && number % 4 == 0;
+                json!({
+                    "traceID": trace, "spanID": id, "operationName": name, "processID": service,
+                    "references": if id == "a1" { json!([]) } else { json!([parent]) },
+                    "startTime": 1_600_000_000_000_000 + number * 1_000_000 + from_us, "duration": us,
+                    "tags": if fails { error } else { json!([]) },
+                })
+            };
+            json!({
+                "traceID": trace,
+                "processes": {"shop": {"serviceName": "shop"}, "bank": {"serviceName": "bank"}},
+                "spans": [
+                    span("a1", "", "shop", "buy", 0, 90_000),
+                    span("b1", "a1", "shop", "pay", 1_000, 88_000),
+                    span("b2", "b1", "shop", "pay", 2_000, 86_000),
+                    span("c1", "b2", "bank", "SELECT bank.limits", 3_000, 20_000),
+                    span("c2", "b2", "bank", "SELECT bank.accounts", 24_000, 30_000),
+                    span("c3", "b2", "bank", "SELECT bank.currencies", 55_000, 30_000),
+                ],
+            })
+        })
+        .collect();
+    Ok(std::fs::write(file, json!({"data": traces}).to_string())?)
+}
+
+/// Drops the traces of [`halves`] into a view.
+async fn halves_at(page: &Page, state: &str) -> Outcome {
+    let file = scratch()?.join("halves.json");
+    halves(&file)?;
+    page.open(state).await?;
+    page.drop_files(&[file]).await?;
+    page.ready().await
+}
+
+pub async fn a_flow_opens_where_calls_could_run_side_by_side(page: &Page) -> Outcome {
+    halves_at(page, "view=flow").await?;
+    // A half that only hands on is no invocation. 80 ms of calls, the longest of which takes 30 ms.
+    let title = page.text("[data-test='flow-title']").await?;
+    let is_so = title.starts_with("40 invocations, 3 calls") && title.contains("up to 50.0\u{202f}ms less");
+    ensure(is_so, || format!("the title says {title:?}"))?;
+    let parent = "return document.querySelector(\"[data-test='flow-parent']\").selectedOptions[0].text";
+    same("the parent", page.run(parent).await?, Value::from("pay @ shop (3 calls)"))?;
+    // All of it is in sight.
+    page.hidden("[data-test='fit-flow']").await
+}
+
+pub async fn errors_say_what_happened_and_when(page: &Page) -> Outcome {
+    halves_at(page, "view=errors").await?;
+    page.visible("[data-test='error-message']").await?;
+    let line = page.text("[data-test='error-message']").await?;
+    let is_so = ["10", "no seat left", "accounts"].iter().all(|part| line.contains(part));
+    ensure(is_so, || format!("the line says {line:?}"))?;
+    let red =
+        "return [...document.querySelectorAll('.time-errors')].filter((bar) => bar.offsetHeight > 0).length";
+    page.until("errors over time", red, |bars| bars == 10).await?;
+    page.click("[data-test='error-message']").await?;
+    page.ready().await?;
+    let words = page.text("[data-test='errors-words']").await?;
+    ensure(words.contains("10 of 10"), || format!("the view says {words:?}"))
+}
+
+pub async fn views_say_of_how_many_endpoints_they_speak(page: &Page) -> Outcome {
+    shop_at(page, "view=endpoints").await?;
+    let script =
+        "return document.body.innerText.match(/([0-9]+ of [0-9]+) endpoints on critical paths/)?.[1]";
+    let endpoints = page.run(script).await?;
+    ensure(endpoints.is_string(), || "Endpoints does not say of how many it speaks".to_owned())?;
+    page.click("[data-test='view-heatmap']").await?;
+    page.ready().await?;
+    same("heat map", page.run(script).await?, endpoints)
+}
+
+pub async fn one_request_compared_with_itself_is_said_to_be_the_same(page: &Page) -> Outcome {
+    page.open("").await?;
+    page.drop_files(&[generated("single.json", "--traces 1 --spans 12 --seed 3")?]).await?;
+    page.ready().await?;
+    page.run("location.hash = 'view=compare'").await?;
+    page.visible("[data-test='compare-empty']").await?;
+    page.ready().await?;
+    let words = page.text("[data-test='compare-empty']").await?;
+    ensure(words.contains("the same request"), || format!("the view says {words:?}"))
 }
