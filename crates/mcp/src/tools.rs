@@ -211,7 +211,7 @@ pub fn time(data: &mut Data, args: &Time) -> Asked {
     let listed = (0..report.rows.len()).filter(|&place| report.rows[place].is_listed()).enumerate();
     let rows =
         listed.filter_map(|(at, place)| Some((line(&table, at, 2), records::place(&report, place, FASTER)?)));
-    let lead = format!("{}. {}", about(&report.facts), endpoints::ranking_title(range, &report, true));
+    let lead = format!("{}. {}", about(&report.facts), endpoints::ranking_title(range, &report, true, None));
     Ok(with_requests(Answer::of(lead, data.from), &report.facts).each("rows", rows))
 }
 

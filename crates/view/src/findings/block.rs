@@ -45,12 +45,8 @@ pub fn headline(finding: &Finding) -> (Sentence, Sentence) {
     match &finding.facts {
         FindingFacts::Changed(report) => match in_short(report) {
             Some(said) => said,
-            None => {
-                // That B is slower, and why, are two sentences.
-                let (first, rest) = plain(finding).split();
-                let (second, rest) = rest.split();
-                (first.text(" ").then(second), rest)
-            }
+            // That B is slower, and why, are two sentences.
+            None => first_two(finding),
         },
         FindingFacts::Cost(facts) => {
             let cost = &facts.cost;
@@ -61,8 +57,17 @@ pub fn headline(finding: &Finding) -> (Sentence, Sentence) {
             };
             (out.number(share(facts.share(cost.mean_us()))).text(" of the latency."), plain(finding))
         }
+        // When the answer comes says nothing without how long work goes on.
+        FindingFacts::WorkAfter(_) => first_two(finding),
         _ => plain(finding).split(),
     }
+}
+
+/// Returns the first two sentences of a finding as one, and the rest.
+fn first_two(finding: &Finding) -> (Sentence, Sentence) {
+    let (first, rest) = plain(finding).split();
+    let (second, rest) = rest.split();
+    (first.text(" ").then(second), rest)
 }
 
 /// Returns what a finding costs beside the mean latency, or beside the change of it; `None` where time is not what it is about.
@@ -192,7 +197,7 @@ mod tests {
     use super::*;
     use crate::findings::charts;
     use pathlight_base::statistics::{Interval, Percentiles};
-    use pathlight_engine::findings::{ErrorsFacts, FindingPlace};
+    use pathlight_engine::findings::{ErrorsFacts, FindingPlace, WorkAfterFacts};
     use pathlight_engine::flow::MendedLatency;
     use pathlight_engine::requests::RangeFacts;
     use pathlight_engine::verdict::one_set::{PartCost, ServiceCost};
@@ -234,6 +239,13 @@ mod tests {
             services: vec![row],
             ..ServicesReport::default()
         }
+    }
+
+    #[test]
+    fn an_answer_is_not_said_without_the_work_after_it() {
+        let facts = WorkAfterFacts { answer_us: 18_000.0, done_us: 1_118_000.0, largest: None };
+        let words = headline(&finding(FindingFacts::WorkAfter(facts), 0.0)).0.to_text();
+        assert!(words.contains("comes after 18") && words.contains("ork goes on for 1.1"), "{words}");
     }
 
     #[test]

@@ -53,7 +53,8 @@ pub fn finding_chart(finding: &Finding) -> Option<FindingChart> {
                 (0..drawn as u32).map(|at| [f64::from(at) / drawn, 0.8 / drawn]).collect(),
             ));
         }
-        FindingFacts::Cost(facts) => vec![stake("here"), bar("latency", facts.latency_us)],
+        // The bar beside what it costs says the same.
+        FindingFacts::Cost(_) => return None,
         FindingFacts::WorthMakingFaster(halved) if reaches_p99(halved) => {
             vec![bar("p99 then", halved.p99_before_us - halved.p99_us), bar("p99 now", halved.p99_before_us)]
         }

@@ -62,11 +62,14 @@ impl DagLayout {
             (wanted as i32).max(metrics.px(least)).min(px)
         };
         let (node_w, gap_x) = (narrow(sizes.node_w, NARROWEST), narrow(sizes.gap_x, NARROWEST_GAP));
-        // A long row is no high stack: there is room for two lines again.
-        let roomy = DagSizes::for_nodes(0, metrics);
-        let is_row = layout.height <= 6 * (sizes.node_h + sizes.gap_y);
-        let node_h = if is_row { roomy.node_h } else { sizes.node_h };
-        DagLayout::new(report, DagSizes { node_w, node_h, gap_x, ..sizes })
+        let sizes = DagSizes { node_w, gap_x, ..sizes };
+        let narrow = DagLayout::new(report, sizes);
+        if narrow.width <= room || narrow.height > 6 * (sizes.node_h + sizes.gap_y) {
+            return narrow;
+        }
+        // A long row is no high stack: there is room for two lines, though all of it is seen smaller.
+        let high = i64::from(DagSizes::for_nodes(0, metrics).node_h) * i64::from(narrow.width);
+        DagLayout::new(report, DagSizes { node_h: (high / i64::from(room)) as i32, ..sizes })
     }
 }
 
@@ -277,7 +280,11 @@ impl Painter<'_> {
             put(mean, x + w - pad, Align::Right, y, room, small_px, false);
         }
         let left = if left > px(60.0) { left } else { w - 2 * pad };
-        if let Some(text) = self.shortened(&name, &tail, f64::from(left)) {
+        let text = match w < px(NARROWEST) {
+            true => elide(last_word(&name), f64::from(left), self.label),
+            false => self.shortened(&name, &tail, f64::from(left)),
+        };
+        if let Some(text) = text {
             put(text, x + pad, Align::Left, y, room, font_px, false);
         }
     }

@@ -181,9 +181,12 @@ impl DagViewport {
         window
     }
 
-    /// Returns the height in CSS pixels in which all of the layout is seen in its own size, with some room around it.
+    /// Returns the height in CSS pixels in which all of the layout is seen as large as its width allows, with some room
+    /// around it.
     pub fn needs_px(&self) -> f64 {
-        (f64::from(self.layout.height) + 3.0 * margin(self.metrics)) / self.metrics.scale
+        let width = f64::from(self.room.0) - 2.0 * margin(self.metrics);
+        let zoom = (width / f64::from(self.layout.width.max(1))).clamp(DagWindow::LEGIBLE, 1.0);
+        (f64::from(self.layout.height) * zoom + 3.0 * margin(self.metrics)) / self.metrics.scale
     }
 
     /// Shows all of the flow.
