@@ -644,8 +644,8 @@ mod tests {
         report.rows[2..].iter_mut().for_each(|row| row.p_delayed = Some(0.9));
         assert_eq!(
             title(&report),
-            "2 of 100 abnormal: 2 delayed, 1 different, 1 both, by chance about 2.0\u{202f}% of each; the baseline is \
-             1\u{202f}000 requests (7 call paths)"
+            "2 of 100 abnormal: 2 delayed, 1 different, 1 both, by chance about 2.0\u{202f}% of each; 1 by \
+             both verdicts as one test, which Findings count; the baseline is 1\u{202f}000 requests (7 call paths)"
         );
     }
 
