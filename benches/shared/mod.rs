@@ -110,7 +110,8 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
     put_median("bottom-up", [(); 3].map(|()| timed(session, now_ms, bottom_up.clone())));
     let histograms = queries::Histograms { selection: all.clone() };
     put_median("histograms", [(); 3].map(|()| timed(session, now_ms, histograms.clone())));
-    let split = queries::Split { selection: all.clone(), of: SplitOf::Latency, key: "region".to_owned() };
+    let split =
+        queries::Split { selection: all.clone(), of: SplitOf::Latency, key: "region".to_owned(), sum: None };
     put_median("split by a tag", [(); 3].map(|()| timed(session, now_ms, split.clone())));
     let endpoints = queries::Endpoints { selection: all.clone() };
     put_median("endpoints", [(); 3].map(|()| timed(session, now_ms, endpoints.clone())));

@@ -52,6 +52,8 @@ pub struct Queries {
     pub savings: Slot<queries::Savings>,
     /// Times by the values of a tag.
     pub split: Slot<queries::Split>,
+    /// The numbers of the tag that is summed, by endpoint.
+    pub tag_sums: Slot<queries::TagSums>,
     /// The tags whose values differ most.
     pub proposals: Slot<queries::Proposals>,
     /// Errors of the percentile range.

@@ -9,6 +9,7 @@ use crate::widgets::companion::CompanionTable;
 use crate::widgets::controls::{self, Segments};
 use crate::widgets::frame::ViewFrame;
 use crate::widgets::plot_chart::{self, PlotLayout, ScrolledPlot};
+use crate::widgets::sum_menu::SumMenu;
 use crate::widgets::{export, tip};
 use pathlight_engine::queries;
 use pathlight_engine::requests::Filter;
@@ -96,6 +97,7 @@ pub struct SplitView {
     title: El,
     select: El,
     of: Segments,
+    sum: SumMenu,
     scales: Segments,
     table: CompanionTable<SplitValue>,
     /// The tags that are offered, and the one that is shown.
@@ -127,6 +129,7 @@ impl SplitView {
         let scales = Segments::new("Axis of times")
             .button(keep, ("Log", "", "axis-log"), move || linear(false))
             .button(keep, ("Linear", "", "axis-linear"), move || linear(true));
+        let sum = SumMenu::new(page, keep);
         let title = div("note-line muted").test("split-title");
         let table = CompanionTable::new(page, split::table()).on_open(move |row| filter_by(page, &row.value));
         let exports = export::menu(page, keep, "split", None, formats(chart, table));
@@ -134,6 +137,7 @@ impl SplitView {
             .child(&select)
             .child(of.element())
             .child(&div("grow"))
+            .child(sum.element())
             .child(scales.element())
             .child(&exports);
         let below = div("companion").child(table.element());
@@ -145,6 +149,7 @@ impl SplitView {
             title,
             select,
             of,
+            sum,
             scales,
             table,
             offered: None,
@@ -208,7 +213,8 @@ impl PageView for SplitView {
         let (selection, of) = (address.selection(), address.split.of.clone());
         queries.proposals.want(page, queries::Proposals { selection: selection.clone(), of: of.clone() });
         if let Some(key) = key(page) {
-            queries.split.want(page, queries::Split { selection, of, key });
+            let sum = address.sum.clone();
+            queries.split.want(page, queries::Split { selection, of, key, sum });
         }
     }
 
@@ -244,6 +250,7 @@ impl PageView for SplitView {
 
     fn show_choices(&mut self, page: Page) {
         self.offer(page);
+        self.sum.update(page);
         let of = endpoint(page);
         for (at, (words, hint)) in (1..).zip(split::endpoint_choices(of.as_ref())) {
             self.of.at(at).set_text(&words);

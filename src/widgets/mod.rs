@@ -20,5 +20,6 @@ pub mod popover;
 pub mod service_legend;
 pub mod show_in;
 pub mod still_chart;
+pub mod sum_menu;
 pub mod tip;
 pub mod zoom;

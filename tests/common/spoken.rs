@@ -91,8 +91,19 @@ fn messages() -> Vec<Vec<u8>> {
         queries::Range { selection: selection() }.to_message(),
         queries::Tags { selection: selection() }.to_message(),
         queries::TagValues { selection: selection(), key: "http.status_code".to_owned() }.to_message(),
-        queries::Split { selection: selection(), of: SplitOf::Calls(root()), key: "host".to_owned() }
-            .to_message(),
+        queries::TagSums {
+            selection: selection(),
+            key: "http.status_code".to_owned(),
+            by: Some("host".to_owned()),
+        }
+        .to_message(),
+        queries::Split {
+            selection: selection(),
+            of: SplitOf::Calls(root()),
+            key: "host".to_owned(),
+            sum: None,
+        }
+        .to_message(),
         queries::Search { selection: selection(), search: search() }.to_message(),
         queries::NamePseudonyms {}.to_message(),
         queries::AnomalyModel { train: selection(), settings: anomaly() }.to_message(),

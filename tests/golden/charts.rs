@@ -140,7 +140,7 @@ fn a_chart_with_its_caption() {
     check("captioned", &captioned(&svg, &lines, &legend, &theme));
     // A chart through plotters keeps its smooth curves.
     let report = pool()
-        .run(queries::Split { selection: all(), of: SplitOf::Latency, key: "zone".to_owned() })
+        .run(queries::Split { selection: all(), of: SplitOf::Latency, key: "zone".to_owned(), sum: None })
         .unwrap();
     let violins = violin::export_svg(&report, Scale::Log, size(600, 240), &theme, "By zone").unwrap();
     check("captioned-plot", &captioned(&violins, &lines, &[], &theme));
@@ -251,7 +251,7 @@ fn histograms() {
 #[test]
 fn violins() {
     let report = pool()
-        .run(queries::Split { selection: all(), of: SplitOf::Latency, key: "zone".to_owned() })
+        .run(queries::Split { selection: all(), of: SplitOf::Latency, key: "zone".to_owned(), sum: None })
         .unwrap();
     for (scale, case) in [(Scale::Log, "violin"), (Scale::Linear, "violin-linear")] {
         check(case, &violin::export_svg(&report, scale, size(800, 240), &Theme::light(), "By zone").unwrap());

@@ -42,6 +42,7 @@ mod analysis {
     mod summaries;
     mod summary_queries;
     mod tables;
+    mod tag_sums;
     mod timeouts;
     mod trend;
 }

@@ -516,8 +516,12 @@ impl AnalysisOptions {
 fn unknown_tag<'a>(pool: &NativePool, filter: &'a Filter) -> Option<&'a str> {
     let Filter::Search(search) = filter else { return None };
     search.terms().find_map(|term| {
-        let Condition::Tag { key, .. } = &term.condition else { return None };
-        let is_unknown = pool.sessions().iter().any(|session| session.set.tags.has_too_many_values(key));
+        let mut tags = pool.sessions().iter().map(|session| &session.set.tags);
+        let (key, is_unknown) = match &term.condition {
+            Condition::Word(_) => return None,
+            Condition::Tag { key, .. } => (key, tags.any(|tags| tags.has_too_many_values(key))),
+            Condition::Compare { key, .. } => (key, tags.any(|tags| tags.numbers(key).is_none())),
+        };
         is_unknown.then_some(key.as_str())
     })
 }

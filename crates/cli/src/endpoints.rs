@@ -3,10 +3,10 @@
 use super::common::{Common, PlacesOption};
 use super::table::{TextTable, more};
 use super::{Failure, parse};
-use pathlight_base::format::{counted, duration_us, endpoint, share};
-use pathlight_engine::endpoints::{Affected, ImpactReport};
+use pathlight_base::format::{counted, duration_us, endpoint, printable, share};
+use pathlight_engine::endpoints::{Affected, ImpactReport, TagSumsReport};
 use pathlight_engine::queries;
-use pathlight_view::endpoints::{self, ImpactLine};
+use pathlight_view::endpoints::{self, ImpactLine, SumLine};
 use pathlight_view::json;
 use std::fmt::Write as _;
 
@@ -20,6 +20,9 @@ pub struct Args {
     /// Assumed speedup of an endpoint, in percent, for the upper bound of what that would save
     #[arg(long, default_value_t = 10.0, value_name = "PERCENT", value_parser = parse::percent)]
     faster: f64,
+    /// Sum the numbers of this tag by endpoint instead, such as tokens or cost: those on no critical path and roots too
+    #[arg(long, value_name = "KEY", conflicts_with = "faster")]
+    sum: Option<String>,
     /// Number of endpoints that the text lists (default: 15)
     #[arg(long)]
     top: Option<usize>,
@@ -32,8 +35,34 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
     let selection = args.places.of(args.common.selection());
+    if let Some(key) = args.sum.clone() {
+        let report = pool.run(queries::TagSums { selection, key, by: None })?;
+        return args.common.print_report(|| json::tag_sums(&report), |rows| sums(&report, args, rows));
+    }
     let report = pool.run(queries::Impact { selection })?;
     args.common.print_report(|| json::endpoints(&report, args.faster), |rows| to_text(&report, args, rows))
+}
+
+fn sums(report: &TagSumsReport, args: &Args, rows: usize) -> String {
+    let top = args.top.unwrap_or(rows);
+    // Writing to a String cannot fail.
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{} of {}, by endpoint.",
+        printable(&report.key),
+        counted(report.facts.requests, "request")
+    );
+    let note = endpoints::sums_note(report);
+    if !note.is_empty() {
+        let _ = writeln!(out, "{note}");
+    }
+    if report.rows.is_empty() {
+        return out;
+    }
+    let table = endpoints::sums().filled(SumLine::all(report));
+    let printed = TextTable::of(&table, 3, top);
+    format!("{out}\n{printed}{}", more(table.rows().len(), top, "endpoint"))
 }
 
 fn to_text(report: &ImpactReport, args: &Args, rows: usize) -> String {

@@ -22,6 +22,9 @@ pub struct Args {
     /// Split the self time of this endpoint on the critical path instead of the latency; each call is a sample
     #[arg(long, value_name = "SERVICE:OPERATION", value_parser = parse::endpoint)]
     endpoint: Option<Endpoint>,
+    /// Sum the numbers of this tag by value, such as tokens or cost
+    #[arg(long, value_name = "KEY", requires = "tag")]
+    sum: Option<String>,
     /// With `--endpoint`: whether a sample is one call, or all calls of one request together
     #[arg(long, value_parser = ["call", "request"], default_value = "call", requires = "endpoint")]
     per: String,
@@ -39,7 +42,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let rows = args.common.rows();
     let text = match args.tag.clone() {
         Some(key) => {
-            let report = pool.run(queries::Split { selection, of, key })?;
+            let report = pool.run(queries::Split { selection, of, key, sum: args.sum.clone() })?;
             if args.common.json { json::split(&report)? + "\n" } else { to_text(&report, rows) }
         }
         None => {

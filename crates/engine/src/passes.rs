@@ -6,6 +6,7 @@ use crate::compare::query::FramesPass;
 use crate::diagnosis::query::TracesPass;
 use crate::endpoints::impact_query::ImpactPass;
 use crate::endpoints::query::EndpointsPass;
+use crate::endpoints::tag_sums_query::TagSumsPass;
 use crate::errors::query::ErrorsPass;
 use crate::findings::query::FindingsPass;
 use crate::findings::tags_query::{PairsPass, TagsPass, TypeLatenciesPass};
@@ -96,6 +97,7 @@ list!(REQUEST_PASSES: StartRequestPass, read_request_pass, RequestPassNumber, [
     SlowestPass,
     SplitPass,
     SubjectRowsPass,
+    TagSumsPass,
     TagValuesPass,
     TagsPass,
     TiedColumnsPass,

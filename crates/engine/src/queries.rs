@@ -8,6 +8,7 @@ pub use crate::compare::query::Compare;
 pub use crate::diagnosis::query::{AggregateTraces, CompareDiagnoses, Diagnosis};
 pub use crate::endpoints::impact_query::Impact;
 pub use crate::endpoints::query::{AtLatencies, Endpoints};
+pub use crate::endpoints::tag_sums_query::TagSums;
 pub use crate::errors::query::Errors;
 pub use crate::findings::late_query::LateFindingsQuery;
 pub use crate::findings::query::Findings;
@@ -100,6 +101,7 @@ list! {
     Search,
     Span,
     Split,
+    TagSums,
     TagValues,
     Tags,
     Target,

@@ -1,5 +1,6 @@
 //! Interned tags: a tag is a (key, value) pair, a span points at one interned set of pairs.
 
+use super::measures;
 use super::set::with_slack;
 use super::weights::WeightKey;
 use super::{Interner, PEER_KEYS, Symbol, address_template, hash_text};
@@ -48,6 +49,8 @@ enum StandIns {
     Templates(FxHashSet<u64>),
     /// What a value says of the weight of its trace.
     Weight(WeightKey),
+    /// The number that a value is, rounded.
+    Measure,
 }
 
 /// Text for a value of which only the presence is stored.
@@ -60,7 +63,8 @@ impl StandIns {
         } else if PEER_KEYS.contains(&key) {
             StandIns::Presence
         } else {
-            WeightKey::of(key).map_or(StandIns::Nothing, StandIns::Weight)
+            let other = if measures::is_measure(key) { StandIns::Measure } else { StandIns::Nothing };
+            WeightKey::of(key).map_or(other, StandIns::Weight)
         }
     }
 }
@@ -137,7 +141,8 @@ impl TagTable {
     }
 
     /// Adds a tag to the set begun. The value of a high-cardinality key is counted and not stored; of an address the
-    /// template of its path is, and of a name of a peer that there is one.
+    /// template of its path is, of a [measure](super::is_measure) its rounded number, and of a name of a peer that there is
+    /// one.
     pub fn add(&mut self, key: &str, value: &str) {
         let key = self.key(key);
         self.add_value(key, value);
@@ -178,6 +183,7 @@ impl TagTable {
                 template
             }
             StandIns::Weight(of) => Cow::Owned(of.stand_in(value)?),
+            StandIns::Measure => Cow::Owned(measures::stand_in(value)?),
         };
         Some(self.known_or_new(key, &stand_in, false)?.0)
     }
@@ -279,7 +285,7 @@ impl TagTable {
         self.facts[key as usize].high_cardinality
             && match &self.stand_ins[key as usize] {
                 StandIns::Nothing => true,
-                StandIns::Presence | StandIns::Weight(_) => false,
+                StandIns::Presence | StandIns::Weight(_) | StandIns::Measure => false,
                 StandIns::Templates(seen) => seen.len() > MAX_VALUES_PER_KEY as usize,
             }
     }

@@ -91,6 +91,7 @@ fn every_table_names_its_columns_once_and_has_one_wide_column() {
     check(&findings::top());
     check(&requests_list::table());
     check(&endpoints::ranking());
+    check(&endpoints::sums());
     check(&errors::table());
     check(&split::table());
     check(&timeline::table());
@@ -287,10 +288,10 @@ fn the_ranking_has_a_line_in_files_for_every_affected_root() {
         rows: vec![row, ImpactRow { endpoint: ReportEndpoint(1), ..ImpactRow::default() }],
         range: None,
     };
-    let lines = endpoints::ImpactLine::of(&report, None, 1);
+    let lines = endpoints::ImpactLine::of(&report, None, None, 1);
     assert_eq!(lines.len(), 1, "interior endpoints only");
     assert_eq!(
-        endpoints::ranking_csv(&report, None, 1),
+        endpoints::ranking_csv(&report, None, None, 1),
         "service,operation,impact_us,share,share_low,share_high,requests,faster_percent,saving_at_most_us,what_if_saving_us,root_service,\
          root_operation,root_exclusive_us,root_share,root_requests\r\n\
          db,\"query, \"\"fast\"\"\",40,0.5,,,2,50,10,,shop,GET /cart,40,0.5,2\r\n"
@@ -362,6 +363,7 @@ fn a_split_offers_tags_and_compares_values_with_the_first() {
         key: key.to_owned(),
         values: vec!["a".to_owned(), "b".to_owned()],
         high_cardinality: false,
+        is_number: false,
     };
     let overview =
         OverviewReport { tag_keys: vec![tag("host"), tag("db.rows")], ..OverviewReport::default() };

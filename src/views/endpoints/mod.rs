@@ -12,8 +12,10 @@ use crate::widgets::controls::Segments;
 use crate::widgets::frame::ViewFrame;
 use crate::widgets::panels::{self, DrawPanels, PanelChart};
 use crate::widgets::places::Places;
+use crate::widgets::sum_menu::SumMenu;
 use crate::widgets::{export, plot_chart};
 use pathlight_base::format;
+use pathlight_engine::endpoints::TagSumsReport;
 use pathlight_engine::flame::HistogramsReport;
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{FASTER_PERCENT, SavingsReport};
@@ -71,6 +73,7 @@ pub struct EndpointsView {
     ranking: El,
     levels: Segments,
     level: Rc<Cell<usize>>,
+    sum: SumMenu,
     table: CompanionTable<ImpactLine>,
     queues: QueuesLink,
 }
@@ -100,11 +103,13 @@ impl EndpointsView {
         }
         let ranking = span("title muted", "").test("ranking-title");
         let exports = export::menu(page, keep, "endpoints", None, ranking_formats(page, &level));
+        let sum = SumMenu::new(page, keep);
         let places = Places::new(page, keep);
         let tools = div("tools")
             .child(places.element())
             .child(&ranking)
             .child(&div("grow"))
+            .child(sum.element())
             .child(&span("muted fixed", "Faster by"))
             .child(levels.element())
             .child(&exports);
@@ -122,6 +127,7 @@ impl EndpointsView {
             ranking,
             levels,
             level,
+            sum,
             table,
             queues,
         }
@@ -133,6 +139,12 @@ fn savings(page: Page) -> Option<Rc<SavingsReport>> {
     // Of services there are none: flows are those of endpoints, and end with the answer.
     let address = page.address();
     page.queries().savings.fresh().filter(|_| !address.by_service && address.until == Until::Answer)
+}
+
+/// Returns the numbers of the tag that is summed, where it is chosen and they are known.
+fn sums(page: Page) -> Option<Rc<TagSumsReport>> {
+    let key = page.address().sum.clone().filter(|_| !page.is_summary())?;
+    page.queries().tag_sums.fresh().filter(|report| report.key == key)
 }
 
 fn size_formats(chart: Chart) -> Vec<export::Format> {
@@ -157,7 +169,12 @@ fn ranking_formats(page: Page, level: &Rc<Cell<usize>>) -> Vec<export::Format> {
                 let queries = page.queries();
                 let savings = queries.savings.get();
                 let report = queries.impact.get()?;
-                Some(endpoints::ranking_csv(&report, savings.as_deref(), csv_level.get()))
+                Some(endpoints::ranking_csv(
+                    &report,
+                    savings.as_deref(),
+                    sums(page).as_deref(),
+                    csv_level.get(),
+                ))
             }),
         ),
         (
@@ -172,14 +189,18 @@ fn ranking_formats(page: Page, level: &Rc<Cell<usize>>) -> Vec<export::Format> {
 }
 
 impl PageView for EndpointsView {
-    /// Histograms, ranking, savings where they are known, how much faster.
-    type Content = (u64, u64, Option<u64>, usize);
+    /// Histograms, ranking, savings where they are known, how much faster, sums where they are wanted and known.
+    type Content = (u64, u64, Option<u64>, usize, Option<u64>);
 
     fn ask(page: Page, address: &Address) {
         let queries = page.queries();
         let selection = Selection { root: RootEndpoint::TraceRoots, ..address.selection() };
         queries.impact.want(page, queries::Impact { selection: address.rolled_up(selection.clone()) });
         queries.histograms.want(page, queries::Histograms { selection: selection.clone() });
+        if let Some(key) = address.sum.clone().filter(|_| !page.is_summary()) {
+            let selection = address.rolled_up(selection.clone());
+            queries.tag_sums.want(page, queries::TagSums { selection, key, by: None });
+        }
         // What takes long comes last.
         let is_rest_there = queries.impact.fresh().is_some() && queries.histograms.fresh().is_some();
         if !page.is_summary() && is_rest_there {
@@ -199,7 +220,8 @@ impl PageView for EndpointsView {
         let queries = page.queries();
         let known = savings(page).map(|_| queries.savings.revision());
         let (sizes, ranking) = (queries.histograms.revision(), queries.impact.revision());
-        Some((sizes, ranking, known, self.level.get()))
+        let sums = sums(page).map(|_| queries.tag_sums.revision());
+        Some((sizes, ranking, known, self.level.get(), sums))
     }
 
     fn is_stale(&self, page: Page) -> bool {
@@ -222,13 +244,17 @@ impl PageView for EndpointsView {
         let is_all = savings.is_some() || page.address().by_service;
         self.ranking.set_text(&endpoints::ranking_title(range, &report, is_all, page.loaded_names()));
         self.frame.below().set_flag("data-what-if", savings.is_some());
+        let sums = sums(page);
         let why = endpoints::why_no_endpoint(range, &report);
-        self.table.set_rows(ImpactLine::of(&report, savings.as_deref(), now.3), &why);
+        let lines = ImpactLine::of(&report, savings.as_deref(), sums.as_deref(), now.3);
+        self.sum.say(sums.as_deref());
+        self.table.set_rows(lines, &why);
     }
 
     fn show_choices(&mut self, page: Page) {
         self.levels.press(self.level.get());
         self.queues.update(page);
+        self.sum.update(page);
         panels::show_choices(self.chart, &self.all);
         // The ranking waits for another report than the histograms.
         self.table.set_stale(page.queries().impact.is_waiting());

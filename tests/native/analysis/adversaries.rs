@@ -339,9 +339,11 @@ proptest! {
         cases.add(queries::LateFindingsQuery::of(whole.clone(), Some(bulk.clone()), &found));
         cases.add(queries::Tags { selection: whole.clone() });
         cases.add(queries::TagValues { selection: whole.clone(), key: key() });
+        cases.add(queries::TagSums { selection: whole.clone(), key: key(), by: None });
+        cases.add(queries::TagSums { selection: whole.clone(), key: key(), by: Some(key()) });
         cases.add(queries::Proposals { selection: whole.clone(), of: SplitOf::Latency });
-        cases.add(queries::Split { selection: whole.clone(), of: SplitOf::Latency, key: key() });
-        cases.add(queries::Split { selection: whole.clone(), of: SplitOf::Calls(root), key: key() });
+        cases.add(queries::Split { selection: whole.clone(), of: SplitOf::Latency, key: key(), sum: None });
+        cases.add(queries::Split { selection: whole.clone(), of: SplitOf::Calls(root), key: key(), sum: None });
         cases.add(queries::Search { selection: whole.clone(), search: search() });
         cases.add(queries::ServiceChanges { a: bulk.clone(), b: tail.clone() });
         cases.add(queries::VerdictHits { a: bulk.clone(), b: tail.clone() });

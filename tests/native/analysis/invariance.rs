@@ -22,7 +22,8 @@ fn cases(reading: Reading) -> Vec<Case> {
         let selection = Selection { by_service: true, ..roots.clone() };
         queries::Heatmap { selection, columns, order }
     };
-    let split = |of, key: &str| queries::Split { selection: roots.clone(), of, key: key.to_owned() };
+    let split =
+        |of, key: &str| queries::Split { selection: roots.clone(), of, key: key.to_owned(), sum: None };
     vec![
         case(queries::Compare { a: roots.clone(), b: Selection { group: 1, ..roots.clone() } }),
         case(queries::Compare { a: roots.with_range(bulk), b: roots.with_range(tail) }),
@@ -46,6 +47,12 @@ fn cases(reading: Reading) -> Vec<Case> {
         case(split(SplitOf::Calls(Endpoint::new("c", "c")), "zone")),
         case(split(SplitOf::Sums(Endpoint::new("c", "c")), "zone")),
         case(queries::Proposals { selection: roots.with_range(tail), of: SplitOf::Latency }),
+        case(queries::TagSums { selection: roots.clone(), key: "tokens".to_owned(), by: None }),
+        case(queries::TagSums {
+            selection: roots.with_range(tail),
+            key: "tokens".to_owned(),
+            by: Some("zone".to_owned()),
+        }),
         case(columns(3, ColumnOrder::Latency)),
         case(columns(1000, ColumnOrder::Start)),
         case(columns(4, of_row.clone())),

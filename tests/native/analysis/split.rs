@@ -47,7 +47,7 @@ fn zones(workers: usize) -> NativePool {
 }
 
 fn split(pool: &mut NativePool, of: SplitOf, key: &str) -> SplitReport {
-    let query = queries::Split { selection: Selection::default(), of, key: key.to_owned() };
+    let query = queries::Split { selection: Selection::default(), of, key: key.to_owned(), sum: None };
     pool.run(query).unwrap()
 }
 

@@ -162,7 +162,8 @@ fn keys_with_too_many_values_are_the_same_for_any_number_of_workers() {
         queries::Requests { selection: by(GroupBy::Route), limit: 400 }.to_message(),
         queries::Requests { selection: by(GroupBy::Tag(key.clone())), limit: 400 }.to_message(),
         queries::Requests { selection: tagged, limit: 400 }.to_message(),
-        queries::Split { selection: selection.clone(), of: SplitOf::Latency, key: key.clone() }.to_message(),
+        queries::Split { selection: selection.clone(), of: SplitOf::Latency, key: key.clone(), sum: None }
+            .to_message(),
         queries::TagValues { selection, key }.to_message(),
     ];
     let said = |workers: usize| {

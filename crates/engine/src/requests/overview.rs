@@ -16,7 +16,7 @@ use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{LogHistogram, Percentiles, Weight, sort_weighted, weighted_sum_us};
 use pathlight_trace::{
     AcceptedOverlaps, Endpoint, Flags, MAX_VALUES_PER_KEY, OverlapSweep, PathSettings, Quality,
-    ReadingCounts, ReadingObserver, RequestRoots, Role, SamplingCounts, TraceSet, Tree,
+    ReadingCounts, ReadingObserver, RequestRoots, Role, SamplingCounts, TraceSet, Tree, is_measure, number,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -101,6 +101,8 @@ pub struct TagKey {
     pub values: Vec<String>,
     /// Whether there are too many to list or split by.
     pub high_cardinality: bool,
+    /// Whether all are numbers, which are known: see [`TagSums`](crate::queries::TagSums).
+    pub is_number: bool,
 }
 
 impl TagKey {
@@ -396,9 +398,13 @@ impl OverviewPartial {
         let most_time = most_time(self.endpoints.iter().map(|(of, sums)| (of.service.as_str(), sums.1)));
         let tag_keys = self.tag_keys.into_iter().map(|(key, (high, values))| {
             let high_cardinality = high || values.len() > MAX_VALUES_PER_KEY as usize;
+            let is_number = match high_cardinality {
+                true => is_measure(&key),
+                false => !values.is_empty() && values.iter().all(|value| number(value).is_some()),
+            };
             let listed = !high_cardinality && values.len() <= TagKey::LISTED;
             let values = if listed { values.into_iter().collect() } else { Vec::new() };
-            TagKey { key, values, high_cardinality }
+            TagKey { key, values, high_cardinality, is_number }
         });
         OverviewReport {
             traces: self.traces,

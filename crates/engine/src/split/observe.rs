@@ -1,5 +1,6 @@
 //! Latency, or the exclusive time of one endpoint, split by the values of a tag (`docs/definitions/critical-path.md` section 5; paper 7.4).
 
+use crate::endpoints::{SumPlace, TagSum, TagSumsReport};
 use crate::flame::TimeColumn;
 use crate::flame::done::DonePath;
 use crate::flame::{Observer, PathFinder, PathTable};
@@ -85,6 +86,8 @@ pub struct SplitValue {
     pub ratios: [Ratio; 3],
     /// Density at [`SplitReport::points_us`], the greatest being 1.
     pub density: Vec<f64>,
+    /// The numbers of the tag that is summed.
+    pub sum: Option<TagSum>,
 }
 
 /// Times split by the values of a tag.
@@ -108,6 +111,22 @@ pub struct SplitReport {
     pub points_us: Vec<f64>,
     /// By number of samples, most first (ties by value): the first is what the others are compared with.
     pub values: Vec<SplitValue>,
+    /// The tag whose numbers are summed.
+    pub sum_key: Option<String>,
+}
+
+impl SplitReport {
+    /// Takes the sums of the numbers of another tag.
+    pub(crate) fn take_sums(&mut self, sums: TagSumsReport) {
+        let mut by_value: BTreeMap<String, TagSum> = BTreeMap::new();
+        for sum in sums.rows {
+            if let SumPlace::Value(value) = &sum.place {
+                by_value.insert(value.clone(), sum);
+            }
+        }
+        self.values.iter_mut().for_each(|value| value.sum = by_value.remove(&value.value));
+        self.sum_key = Some(sums.key);
+    }
 }
 
 impl SplitPart {
@@ -156,6 +175,7 @@ impl SplitPart {
                     us: Percentiles::of_weighted(samples),
                     ratios: [(0, 0.50), (1, 0.95), (2, 0.99)].map(against),
                     density: axis.weighted_density(samples.iter().copied()),
+                    sum: None,
                 });
             }
         }

@@ -1,6 +1,7 @@
 //! Times by the values of a tag.
 
 use crate::EngineError;
+use crate::endpoints::tag_sums_query::TagSums;
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
@@ -17,6 +18,8 @@ pub struct Split {
     pub of: SplitOf,
     /// The tag or process tag.
     pub key: String,
+    /// The tag whose numbers are summed by value.
+    pub sum: Option<String>,
 }
 
 impl Query for Split {
@@ -25,7 +28,12 @@ impl Query for Split {
     async fn run(self, workers: Workers) -> Result<SplitReport, EngineError> {
         let pass = SplitPass { of: self.of.clone(), key: self.key.clone() };
         let (parts, facts) = workers.request_partials(&self.selection, pass).await?;
-        Ok(SplitPart::finish(parts, (self.of, self.key), self.selection.range, facts))
+        let mut report = SplitPart::finish(parts, (self.of, self.key.clone()), self.selection.range, facts);
+        if let Some(key) = self.sum {
+            let sums = TagSums { selection: self.selection, key, by: Some(self.key) };
+            report.take_sums(sums.run(workers).await?);
+        }
+        Ok(report)
     }
 }
 

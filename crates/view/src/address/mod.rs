@@ -143,6 +143,8 @@ pub struct Address {
     pub sort: Option<Sort>,
     /// Choices of *Split by tag*.
     pub split: SplitChoice,
+    /// The tag whose numbers *Endpoints* and *Split by tag* sum.
+    pub sum: Option<String>,
     /// Choices of how abnormal requests are found.
     pub anomaly: AnomalyChoice,
     /// Colours.
@@ -180,6 +182,7 @@ impl Default for Address {
             choices: Choices::default(),
             sort: None,
             split: SplitChoice::default(),
+            sum: None,
             anomaly: AnomalyChoice::default(),
             theme: ThemeChoice::default(),
             embed: false,
@@ -252,6 +255,7 @@ impl Address {
                 "search" => address.search = value,
                 "sort" => address.sort = parse_sort(&value),
                 "split" => address.split.key = Some(value),
+                "sum" => address.sum = Some(value).filter(|key| !key.is_empty()),
                 "of" => {
                     let endpoint = parse_focus(&value).unwrap_or_default().into_iter().next();
                     address.split.of = endpoint.map_or(SplitOf::Latency, SplitOf::Calls);
@@ -422,6 +426,9 @@ impl Address {
         if self.split.linear {
             out.put("axis", "linear");
         }
+        if let Some(key) = &self.sum {
+            out.put("sum", key);
+        }
         self.anomaly.put(&mut out);
         if self.theme != ThemeChoice::default() {
             out.put("theme", self.theme.key());
@@ -459,6 +466,7 @@ impl Address {
             || self.focus != before.focus
             || self.inverted != before.inverted
             || self.split != before.split
+            || self.sum != before.sum
             || self.choices.flow.parents != before.choices.flow.parents
             || self.choices.diagnosis != before.choices.diagnosis
             || self.anomaly.normal != before.anomaly.normal

@@ -2,7 +2,9 @@
 
 use crate::json::parts::{Text, ends, percent, pretty, public_json};
 use pathlight_base::statistics::Distribution;
-use pathlight_engine::endpoints::{Affected, ImpactReport, ImpactRow, RootRow};
+use pathlight_engine::endpoints::{
+    Affected, ImpactReport, ImpactRow, RootRow, SumPlace, TagSum, TagSumsReport,
+};
 use pathlight_engine::flame::HistogramsReport;
 use std::collections::BTreeMap;
 
@@ -118,6 +120,75 @@ public_json! {
         histograms: BTreeMap<&'static str, &'a Distribution> =
             report.distributions.iter().map(|(quantity, of)| (quantity.key(), of)).collect(),
     }
+}
+
+public_json! {
+    /// `--sum KEY`: the numbers of a tag by endpoint, on the critical path or not, such as tokens or cost of calls of a language
+    /// model. Only a span's own tag counts, and each trace once, whatever it stands for. A span may repeat what those below it
+    /// have, so sums of several endpoints say nothing together.
+    TagSums<'a>(report: &'a TagSumsReport) {
+        /// Number of requests in the percentile range.
+        requests: u64 = report.facts.requests,
+        /// The percentile range as `[from, to]`, in percent.
+        band: [f64; 2] = percent(report.range),
+        /// The tag whose numbers are summed.
+        sum_of: &'a str = &report.key,
+        /// Whether the tag has too many values to store, so that nothing is known of its numbers.
+        unknown: bool = report.is_unknown,
+        /// Whether the tag has too many values to store, and its numbers are known with three digits.
+        rounded: bool = report.is_rounded && !report.is_unknown,
+        /// By sum, greatest first.
+        rows: Vec<SumRow<'a>> = report.rows.iter().map(|row| SumRow::of(report, row)).collect(),
+    }
+}
+
+public_json! {
+    /// The numbers of a tag at one endpoint.
+    SumRow<'a>(report: &'a TagSumsReport, row: &'a TagSum) {
+        /// Service name.
+        service: &'a str = place(row).0,
+        /// Operation name.
+        operation: &'a str = place(row).1,
+        /// Sum over all requests divided by their number, also of those that do not have it.
+        per_request: f64 = report.per_request(row),
+        #[serde(flatten)]
+        sum: Sum = Sum::of(row),
+    }
+}
+
+public_json! {
+    /// Sum of the numbers of a tag.
+    Sum(row: &TagSum) {
+        /// Sum of the numbers, in the unit of the tag.
+        sum: f64 = row.sum,
+        /// The sum divided by the requests that have it.
+        when_present: f64 = row.when_present(),
+        /// Mean of the spans that have a number.
+        per_span: f64 = row.per_span(),
+        /// Greatest number.
+        max: f64 = row.max,
+        /// Spans that have a number.
+        spans: u64 = row.spans,
+        /// Requests with such a span.
+        traces: u64 = row.requests,
+    }
+}
+
+/// Returns the endpoint that numbers are summed of.
+fn place(row: &TagSum) -> (&str, &str) {
+    match &row.place {
+        SumPlace::Endpoint(endpoint) => endpoint.names(),
+        SumPlace::Value(value) => ("", value),
+        SumPlace::NoValue => ("", ""),
+    }
+}
+
+/// Returns the JSON of `endpoints --sum`.
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn tag_sums(report: &TagSumsReport) -> Text {
+    pretty(&TagSums::of(report))
 }
 
 /// Returns the JSON of `endpoints`, with what could be saved at most if an endpoint took `faster` percent less time.

@@ -1,12 +1,15 @@
 //! Endpoints over all root endpoints at once: how large requests are, and which endpoint is worth improving.
 
+use super::SUM_HINT;
 use crate::draw::multiples;
 use crate::say::selection::range_words;
 use crate::say::tip::{Numbers, TipLine};
 use crate::table::{Attributes, Column, Number, PER_REQUEST, Table, csv, endpoint_attributes};
 use pathlight_base::format::{self, count, counted};
 use pathlight_base::statistics::Interval;
-use pathlight_engine::endpoints::{Affected as AffectedRoot, ImpactReport, ImpactRow};
+use pathlight_engine::endpoints::{
+    Affected as AffectedRoot, ImpactReport, ImpactRow, SumPlace, TagSumsReport,
+};
 use pathlight_engine::flame::HistogramsReport;
 use pathlight_engine::flow::{EndpointSaving, FASTER_PERCENT, SavingsReport};
 use pathlight_engine::requests::{PercentileRange, RangeFacts};
@@ -113,6 +116,8 @@ pub struct ImpactLine {
     saved_us: Option<f64>,
     /// Speedup in percent.
     percent: f64,
+    /// Numbers of the tag that is summed, in all and per request.
+    sum: Option<(f64, f64)>,
 }
 
 impl ImpactLine {
@@ -129,13 +134,42 @@ impl ImpactLine {
                 at_most_us: report.saving_at_most_us(row, percent) / requests,
                 saved_us: None,
                 percent,
+                sum: None,
             }
         };
         report.rows.iter().filter(|row| row.is_listed()).map(line).collect()
     }
 
-    /// Returns the lines of a ranking, with what is saved at one of [`FASTER_PERCENT`]; interior endpoints only.
-    pub fn of(report: &ImpactReport, savings: Option<&SavingsReport>, level: usize) -> Vec<ImpactLine> {
+    /// Adds the numbers of a tag, also of endpoints that are not ranked: those on no critical path, and roots.
+    fn sum(lines: &mut Vec<ImpactLine>, sums: &TagSumsReport, percent: f64) {
+        let mut by_endpoint: BTreeMap<&Endpoint, (f64, f64)> = BTreeMap::new();
+        for row in &sums.rows {
+            if let SumPlace::Endpoint(endpoint) = &row.place {
+                by_endpoint.insert(endpoint, (row.sum, sums.per_request(row)));
+            }
+        }
+        for line in lines.iter_mut() {
+            line.sum = by_endpoint.remove(&line.endpoint);
+        }
+        lines.extend(by_endpoint.into_iter().map(|(endpoint, sum)| ImpactLine {
+            endpoint: endpoint.clone(),
+            row: ImpactRow::default(),
+            share: 0.0,
+            at_most_us: 0.0,
+            saved_us: None,
+            percent,
+            sum: Some(sum),
+        }));
+    }
+
+    /// Returns the lines of a ranking, with what is saved at one of [`FASTER_PERCENT`] and the numbers of a tag; interior
+    /// endpoints only, unless they have such numbers.
+    pub fn of(
+        report: &ImpactReport,
+        savings: Option<&SavingsReport>,
+        sums: Option<&TagSumsReport>,
+        level: usize,
+    ) -> Vec<ImpactLine> {
         let saved: BTreeMap<(&str, &str), f64> = savings
             .iter()
             .flat_map(|savings| &savings.endpoints)
@@ -146,6 +180,9 @@ impl ImpactLine {
         let mut lines = ImpactLine::faster_by(report, f64::from(FASTER_PERCENT[level]));
         for line in &mut lines {
             line.saved_us = saved.get(&line.endpoint.names()).copied();
+        }
+        if let Some(sums) = sums {
+            ImpactLine::sum(&mut lines, sums, f64::from(FASTER_PERCENT[level]));
         }
         lines
     }
@@ -225,6 +262,11 @@ pub fn ranking() -> Table<ImpactLine> {
         )
         .group(PER_REQUEST)
         .low(2),
+        Column::count("sum", "Sum", SUM_HINT, |line: &ImpactLine| line.sum.map(|(sum, _)| sum).into()),
+        Column::count("sum-request", "Sum", SUM_HINT, |line: &ImpactLine| {
+            line.sum.map(|(_, per_request)| per_request).into()
+        })
+        .group(PER_REQUEST),
     ];
     Table::new("impact-table", "Endpoints by impact over all root endpoints", ("impact", true), columns)
         .with_attributes(ImpactLine::attributes)
@@ -233,7 +275,12 @@ pub fn ranking() -> Table<ImpactLine> {
 }
 
 /// Returns the ranking as comma-separated values: a line for each root endpoint that an endpoint affects.
-pub fn ranking_csv(report: &ImpactReport, savings: Option<&SavingsReport>, level: usize) -> String {
+pub fn ranking_csv(
+    report: &ImpactReport,
+    savings: Option<&SavingsReport>,
+    sums: Option<&TagSumsReport>,
+    level: usize,
+) -> String {
     struct Affected<'a> {
         report: &'a ImpactReport,
         line: &'a ImpactLine,
@@ -264,7 +311,12 @@ pub fn ranking_csv(report: &ImpactReport, savings: Option<&SavingsReport>, level
             row.line.row.service_us.map(|(_, waiting_us)| waiting_us).into()
         }));
     }
-    let lines = ImpactLine::of(report, savings, level);
+    if sums.is_some() {
+        columns.push(number("sum", |row| row.line.sum.map(|(sum, _)| sum).into()));
+        columns
+            .push(number("sum_per_request", |row| row.line.sum.map(|(_, per_request)| per_request).into()));
+    }
+    let lines = ImpactLine::of(report, savings, sums, level);
     let affected = |line| ImpactLine::affected(line).iter().map(move |root| Affected { report, line, root });
     let rows: Vec<Affected> = lines.iter().flat_map(affected).collect();
     csv(&columns, &rows)

@@ -13,7 +13,7 @@ pub mod schema;
 pub use crate::anomalies::json::{anomaly, anomaly_evaluation, labelled_faults, vectors};
 pub use crate::compare::json::compare;
 pub use crate::diagnosis::json::{aggregate_trace, diagnosis, diagnosis_sets};
-pub use crate::endpoints::json::{endpoints, histograms};
+pub use crate::endpoints::json::{endpoints, histograms, tag_sums};
 pub use crate::errors::json::errors;
 pub use crate::findings::json::findings;
 pub use crate::flame::json::{critical_path, per_request};

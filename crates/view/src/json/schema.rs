@@ -62,6 +62,7 @@ fn reports() -> Vec<Report> {
         Report::new::<compare::json::Comparison>("## compare"),
         Report::new::<heatmap::json::Heatmap>("## heatmap"),
         Report::new::<endpoints::json::Endpoints>("## endpoints"),
+        Report::new::<endpoints::json::TagSums>("### endpoints --sum"),
         Report::new::<endpoints::json::Histograms>("## histograms"),
         Report::new::<split::json::Split>("## split --tag"),
         Report::new::<split::json::Proposals>("## split, without a tag"),

@@ -131,14 +131,22 @@ fn unknown_value(known: &TagKey, value: &str) -> Option<String> {
 /// Returns what is wrong with the tags that are asked for; empty if nothing is.
 pub fn trouble(search: &SpanSearch, keys: &[TagKey]) -> String {
     let words = search.terms().find_map(|term| {
-        let Condition::Tag { key, value } = &term.condition else { return None };
-        if key == SERVICE {
-            return None;
-        }
-        match keys.binary_search_by(|known| known.key.as_str().cmp(key)) {
-            Err(_) => Some(format!("No span has a tag {key}. A text with a = in it is written in quotes.")),
-            Ok(at) if keys[at].high_cardinality => Some(too_many_values(key)),
-            Ok(at) => unknown_value(&keys[at], value.as_deref()?),
+        let (key, sign) = match &term.condition {
+            Condition::Tag { key, .. } if key != SERVICE => (key, "="),
+            Condition::Compare { key, is, .. } => (key, is.sign()),
+            _ => return None,
+        };
+        let found = keys.binary_search_by(|known| known.key.as_str().cmp(key));
+        let Some(known) = found.ok().map(|at| &keys[at]) else {
+            return Some(format!(
+                "No span has a tag {key}. A text with a {sign} in it is written in quotes."
+            ));
+        };
+        match &term.condition {
+            Condition::Compare { .. } if known.is_number => None,
+            _ if known.high_cardinality => Some(too_many_values(key)),
+            Condition::Tag { value, .. } => unknown_value(known, value.as_deref()?),
+            _ => None,
         }
     });
     words.unwrap_or_default()
@@ -154,6 +162,7 @@ mod tests {
             key: key.to_owned(),
             values: values.iter().map(|value| (*value).to_owned()).collect(),
             high_cardinality,
+            is_number: false,
         };
         vec![
             key("aws.zone", &[], false),

@@ -1,5 +1,6 @@
 //! Times split by the values of a tag, and the tags worth splitting by.
 
+use crate::endpoints::json::Sum;
 use crate::json::parts::{Text, ends, percent, pretty, public_json};
 use pathlight_base::statistics::Percentiles;
 use pathlight_engine::split::{
@@ -35,6 +36,8 @@ public_json! {
         /// By number of samples, most first (ties by value); the first is what the others are compared with. Times are in
         /// microseconds.
         values: Vec<Value<'a>> = report.values.iter().map(Value::of).collect(),
+        /// The tag whose numbers are summed (`--sum`); `null` without.
+        sum_of: Option<&'a str> = report.sum_key.as_deref(),
     }
 }
 
@@ -74,6 +77,9 @@ public_json! {
         ratio: Ratios = Ratios::of(value.ratios),
         /// The violin: densities at `points_us`, a Gaussian kernel on the logarithms (Silverman's rule), the greatest being 1.
         density: &'a [f64] = &value.density,
+        /// With `--sum`: the numbers of that tag on spans with this value, which is the span's own, else of its process, else
+        /// of the request's root; `null` if there are none.
+        sum: Option<Sum> = value.sum.as_ref().map(Sum::of),
     }
 }
 

@@ -1,10 +1,12 @@
 //! Latency, or the time of one endpoint, by the values of a tag.
 
 use crate::address::Address;
+use crate::endpoints::SUM_HINT;
 use crate::say::selection::range_words;
 use crate::say::tip::TipLine;
-use crate::table::{Column, Number, Table, Width};
+use crate::table::{Column, Number, Table, WHEN_PRESENT, Width};
 use pathlight_base::format;
+use pathlight_engine::endpoints::TagSum;
 use pathlight_engine::queries::OverviewReport;
 use pathlight_engine::requests::{Filter, PercentileRange, RootEndpoint};
 use pathlight_engine::split::{NotProposed, ProposalsReport, Ratio, SplitOf, SplitReport, SplitValue};
@@ -252,6 +254,17 @@ pub fn table() -> Table<SplitValue> {
         .low(3)
         .width(Width::Ratio)
         .csv_as(&["p99_ratio", "p99_low", "p99_high"], |row| ratio_fields(&row.ratios[2])),
+        Column::count("sum", "Sum", SUM_HINT, |row: &SplitValue| row.sum.as_ref().map(|sum| sum.sum).into())
+            .csv(&["sum"]),
+        Column::count(
+            "sum-present",
+            "Sum",
+            "Mean sum of the requests that have such a number with this value",
+            |row: &SplitValue| row.sum.as_ref().map(TagSum::when_present).into(),
+        )
+        .group(WHEN_PRESENT)
+        .low(2)
+        .csv(&["sum_when_present"]),
         Column::text_field("per", |row: &SplitValue| if row.is_of_calls { "call" } else { "request" }.into()),
     ];
     Table::new("split-table", "Values of the tag", ("n", true), columns)

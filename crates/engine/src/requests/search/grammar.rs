@@ -1,6 +1,8 @@
 //! The grammar of a search.
 
+use pathlight_trace::number;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use std::fmt;
 
 /// Separator of alternatives.
@@ -74,6 +76,60 @@ pub enum Condition {
         /// Tag value; `None`: any.
         value: Option<String>,
     },
+    /// It or its process has this tag with a number that is greater or less than another.
+    Compare {
+        /// Tag key.
+        key: String,
+        /// The comparison.
+        is: Comparison,
+        /// The other number, as it was written.
+        number: String,
+    },
+}
+
+/// How a number lies to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Comparison {
+    /// It is less.
+    Less,
+    /// It is not greater.
+    AtMost,
+    /// It is greater.
+    Greater,
+    /// It is not less.
+    AtLeast,
+}
+
+impl Comparison {
+    fn of(sign: &str, or_equal: bool) -> Option<Comparison> {
+        Some(match (sign, or_equal) {
+            ("<", false) => Comparison::Less,
+            ("<", true) => Comparison::AtMost,
+            (">", false) => Comparison::Greater,
+            (">", true) => Comparison::AtLeast,
+            _ => return None,
+        })
+    }
+
+    /// Returns how it is written.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Comparison::Less => "<",
+            Comparison::AtMost => "<=",
+            Comparison::Greater => ">",
+            Comparison::AtLeast => ">=",
+        }
+    }
+
+    /// Returns whether a number lies so to another.
+    pub fn holds(self, number: f64, other: f64) -> bool {
+        match self {
+            Comparison::Less => number < other,
+            Comparison::AtMost => number <= other,
+            Comparison::Greater => number > other,
+            Comparison::AtLeast => number >= other,
+        }
+    }
 }
 
 /// A condition, or that it does not hold.
@@ -105,8 +161,10 @@ pub struct Token {
     pub name: String,
     /// The text after that, without quotes; `None` without a `=`.
     pub value: Option<String>,
-    /// Something in it is quoted.
+    /// Something in it is quoted; where it has a sign of comparison, something behind that.
     quoted: bool,
+    /// Place of a sign of comparison in `name`.
+    sign_at: Option<usize>,
 }
 
 impl Token {
@@ -121,6 +179,29 @@ impl Token {
         Some(Term { negated: self.negated, condition })
     }
 
+    /// Returns the comparison with a number that it is, such as `tokens>=1000`.
+    fn comparison(&self) -> Option<Term> {
+        let at = self.sign_at.filter(|_| !self.quoted)?;
+        let (key, (sign, behind)) = (&self.name[..at], self.name[at..].split_at(1));
+        let (text, or_equal) = match &self.value {
+            Some(value) if behind.is_empty() => (value.as_str(), true),
+            None => (behind, false),
+            Some(_) => return None,
+        };
+        compare(self, key, Comparison::of(sign, or_equal)?, text)
+    }
+
+    /// Returns the comparison that it is together with the two behind it, such as `tokens >= 1000`.
+    fn spaced_comparison(&self, sign: &Token, number: &Token) -> Option<Term> {
+        let or_equal = sign.value.as_deref().map(str::is_empty);
+        let is_sign = !sign.negated && !sign.quoted && or_equal != Some(false);
+        let is_number = !number.quoted && number.value.is_none();
+        let is = Comparison::of(&sign.name, or_equal.is_some()).filter(|_| is_sign && is_number)?;
+        let is_key = self.value.is_none() && !self.is_or() && !self.name.is_empty();
+        let minus = if number.negated { "-" } else { "" };
+        compare(self, &self.name, is, &format!("{minus}{}", number.name)).filter(|_| is_key)
+    }
+
     /// Returns whether it says something of services.
     fn is_service(&self) -> bool {
         self.name == SERVICE && self.value.is_some()
@@ -129,6 +210,13 @@ impl Token {
     fn is_or(&self) -> bool {
         !self.negated && !self.quoted && self.value.is_none() && self.name == OR
     }
+}
+
+/// Returns the comparison of a tag with a number in a text, if it is one.
+fn compare(token: &Token, key: &str, is: Comparison, text: &str) -> Option<Term> {
+    number(text)?;
+    let condition = Condition::Compare { key: key.to_owned(), is, number: text.to_owned() };
+    Some(Term { negated: token.negated, condition })
 }
 
 /// Cuts a text into pieces. A minus sign before a blank, `-`, `>` or `=` is a character like others, as in names with an
@@ -145,6 +233,7 @@ fn tokens(text: &str) -> Vec<Token> {
             continue;
         }
         let is_first = open.is_none();
+        let before = text[..at].chars().next_back().unwrap_or(' ');
         let token = open.get_or_insert_with(|| Token {
             start: at,
             end: text.len(),
@@ -152,6 +241,7 @@ fn tokens(text: &str) -> Vec<Token> {
             name: String::new(),
             value: None,
             quoted: false,
+            sign_at: None,
         });
         let negates = |next: char| !next.is_whitespace() && !matches!(next, '-' | '>' | '=');
         let is_sign = is_first && characters.peek().is_some_and(|(_, next)| negates(*next));
@@ -165,6 +255,14 @@ fn tokens(text: &str) -> Vec<Token> {
                 token.value = Some(String::new());
                 // Whether the value is quoted is what matters from here.
                 token.quoted = false;
+            }
+            // An arrow is no sign.
+            '<' | '>'
+                if !is_quoting && token.sign_at.is_none() && !token.name.is_empty() && before != '-' =>
+            {
+                token.quoted &= token.value.is_some();
+                token.sign_at = token.value.is_none().then_some(token.name.len());
+                token.value.as_mut().unwrap_or(&mut token.name).push(c);
             }
             c => {
                 let escaped = if c == '\\' && is_quoting { characters.next() } else { None };
@@ -183,8 +281,9 @@ pub fn token_at(text: &str, at: usize) -> Option<Token> {
 
 /// Returns a name or value as it is written in a search: quoted where it has to be.
 pub fn quoted(text: &str) -> String {
-    let is_plain = |c: char| !c.is_whitespace() && !matches!(c, '"' | '=');
-    if !text.is_empty() && text != OR && !text.starts_with(['-', '>']) && text.chars().all(is_plain) {
+    let is_plain = |c: char| !c.is_whitespace() && !matches!(c, '"' | '=' | '<' | '>');
+    let is_signed = text.starts_with('-') || text.ends_with('-');
+    if !text.is_empty() && text != OR && !is_signed && text.chars().all(is_plain) {
         return text.to_owned();
     }
     let mut out = String::from("\"");
@@ -203,12 +302,21 @@ impl SpanSearch {
     /// [is too long](Self::is_too_long) is cut.
     pub fn parse(text: &str) -> SpanSearch {
         let mut alternatives = vec![Vec::new()];
-        for token in tokens(text).into_iter().take(MOST_TOKENS) {
+        let mut tokens: VecDeque<Token> = tokens(text).into_iter().take(MOST_TOKENS).collect();
+        while let Some(token) = tokens.pop_front() {
+            let spaced = tokens
+                .front()
+                .zip(tokens.get(1))
+                .and_then(|(sign, number)| token.spaced_comparison(sign, number));
             if token.is_or() {
                 alternatives.push(Vec::new());
-            } else if let (Some(last), Some(term)) = (alternatives.last_mut(), token.term()) {
-                last.push(term);
+                continue;
             }
+            if spaced.is_some() {
+                tokens.drain(..2);
+            }
+            let term = spaced.or_else(|| token.comparison()).or_else(|| token.term());
+            alternatives.last_mut().into_iter().for_each(|last| last.extend(term.clone()));
         }
         alternatives.retain(|terms| !terms.is_empty());
         SpanSearch { alternatives }
@@ -231,7 +339,7 @@ impl SpanSearch {
 
     /// Returns whether tags are asked for: what a name alone cannot tell.
     pub fn has_tags(&self) -> bool {
-        self.terms().any(|term| matches!(term.condition, Condition::Tag { .. }))
+        self.terms().any(|term| !matches!(term.condition, Condition::Word(_)))
     }
 
     /// Returns whether one of the alternatives holds; `holds` says whether a condition does.
@@ -253,6 +361,7 @@ impl SpanSearch {
                 let value = value.as_deref().unwrap_or_default();
                 holds(&format!("{key}={value}")) || holds(&format!("{key} = {value}"))
             }
+            Condition::Compare { key, is, number } => holds(&format!("{key} {} {number}", is.sign())),
         })
     }
 
@@ -284,6 +393,9 @@ impl fmt::Display for SpanSearch {
                     Condition::Tag { key, value } => {
                         write!(out, "{}=", quoted(key))?;
                         value.iter().try_for_each(|value| out.write_str(&quoted(value)))?;
+                    }
+                    Condition::Compare { key, is, number } => {
+                        write!(out, "{}{}{number}", quoted(key), is.sign())?
                     }
                 }
             }
@@ -358,6 +470,30 @@ mod tests {
     }
 
     #[test]
+    fn a_number_behind_a_sign_is_compared_with() {
+        let compared = |text: &str| match SpanSearch::parse(text).terms().next().cloned() {
+            Some(Term { negated, condition: Condition::Compare { key, is, number } }) => {
+                format!("{}{key} {} {number}", if negated { "not " } else { "" }, is.sign())
+            }
+            _ => String::new(),
+        };
+        for text in ["tokens>1000", "tokens > 1000"] {
+            assert_eq!(compared(text), "tokens > 1000");
+        }
+        assert_eq!(["cost<=1e-3", "cost <= 1e-3"].map(compared), ["cost <= 1e-3"; 2].map(str::to_owned));
+        assert_eq!(["-cost>=-2", "-cost >= -2"].map(compared), ["not cost >= -2"; 2].map(str::to_owned));
+        assert_eq!(compared("\"my cost\"<5"), "my cost < 5");
+        for text in
+            ["a->5", "a>b", "\"a>5\"", "a>\"5\"", "a > b", "a \">\" 5", "> 5", "OR > 5", "a>", "a>=", "a>=b"]
+        {
+            assert_eq!(compared(text), "", "{text}");
+        }
+        let search = SpanSearch::parse("llm tokens > 1000 OR cost>1 error=true");
+        assert_eq!(search.to_string(), "llm tokens>1000 OR cost>1 error=true");
+        assert!(search.has_tags());
+    }
+
+    #[test]
     fn an_endless_text_is_cut() {
         let text = "a OR ".repeat(1000);
         assert!(SpanSearch::is_too_long(&text) && !SpanSearch::is_too_long("a OR b"));
@@ -397,7 +533,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_as_the_same(text in "[a-b> \"\\\\=ORx\u{e4}-]{0,24}") {
+        fn what_is_written_is_read_as_the_same(text in "[a-b15<> \"\\\\=ORx\u{e4}-]{0,24}") {
             let search = SpanSearch::parse(&text);
             prop_assert_eq!(SpanSearch::parse(&search.to_string()), search);
         }

@@ -4,7 +4,7 @@
 //! tag or the name; with `-` none has. A filter asks the second.
 
 use super::{Condition, SERVICE, SpanSearch};
-use pathlight_trace::{TagSetId, TraceSet};
+use pathlight_trace::{TagSetId, TraceSet, number};
 
 /// A condition, looked up in one set of traces; lists of what it is not about are empty.
 struct Test {
@@ -40,6 +40,11 @@ impl Test {
                     None => set.tags.value(tags, key).is_some(),
                 };
                 Test { named, tagged: (0..set.tags.sets() as u32).map(|tags| has(TagSetId(tags))).collect() }
+            }
+            Condition::Compare { key, is, number: other } => {
+                let other = number(other)?;
+                let holds = |number: Option<f64>| number.is_some_and(|number| is.holds(number, other));
+                Test { named: Vec::new(), tagged: set.tags.numbers(key)?.into_iter().map(holds).collect() }
             }
         })
     }
@@ -125,6 +130,7 @@ mod tests {
             set.tags.begin();
             set.tags.add("id", &id.to_string());
             set.tags.add("zone", "eu");
+            set.tags.add("gen_ai.usage.input_tokens", &id.to_string());
             let raw = RawSpan {
                 id: SpanId::hex(id),
                 parent: SpanId::hex(u64::from(id > 1)),
@@ -143,5 +149,11 @@ mod tests {
             assert_eq!(found(text), 0, "{text}");
         }
         assert_eq!((found("zone="), found("zone=eu OR id=1")), (5000, 5000));
+        // Of tokens the numbers are known, with three digits: 4995 and more are 5000.
+        let tokens = |text: &str| found(&format!("gen_ai.usage.input_tokens{text}"));
+        assert_eq!(
+            (found("id>5"), found("-id>5"), tokens(">4990"), tokens("<=10"), tokens(">=5001")),
+            (0, 0, 6, 10, 0)
+        );
     }
 }
