@@ -1,7 +1,7 @@
 //! Inputs that somebody made to hurt: they are read, or refused with the limit named; nothing of them is obeyed.
 
 use crate::common::archives::{DEFLATED, gzip, zip};
-use crate::common::replay::kept;
+use crate::common::replay::{TARGETS, kept, project};
 use crate::common::stored::{self, STORED};
 use crate::common::{Scratch, read_into};
 use flate2::Compression;
@@ -174,6 +174,18 @@ fn what_is_kept_between_runs_is_read_or_refused_whatever_its_bytes() {
     let run = std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
     let cases = stored::replay(stored, run, |_| Instant::now() < until);
     println!("target {name}: {cases} cases from seed {run}, nothing found");
+}
+
+#[test]
+fn whatever_is_replayed_is_fuzzed_too() {
+    let files = std::fs::read_dir(project("tools/fuzz/fuzz_targets")).unwrap();
+    let stem = |file: std::fs::DirEntry| file.path().file_stem().unwrap().to_string_lossy().into_owned();
+    let mut files: Vec<String> = files.map(|file| stem(file.unwrap())).collect();
+    let replayed = TARGETS.iter().map(|(name, _)| *name).chain(STORED.iter().map(|(name, ..)| *name));
+    let mut replayed: Vec<String> = replayed.map(str::to_owned).collect();
+    files.sort();
+    replayed.sort();
+    assert_eq!(files, replayed);
 }
 
 #[test]

@@ -4,63 +4,13 @@
 //! What a run has found worth keeping goes to `tools/fuzz/corpus/`, where the normal tests replay it.
 //! `--replay` needs neither: it runs seeded changes of the fixtures, the ones of the normal tests, for as long as asked.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::args::Arguments;
 use crate::{Outcome, sh};
 
 pub const USAGE: &str = "[TARGET]... [--minutes N] [--replay]  fuzz the readers, or replay seeded changes";
-
-/// The first of [`TARGETS`] that is as in `tests/common/stored.rs`.
-const FIRST_STORED: usize = 38;
-/// As in `tests/common/replay.rs`, and then as in `tests/common/stored.rs`.
-const TARGETS: [&str; 45] = [
-    "jaeger",
-    "jaeger-ui",
-    "jaeger-spans",
-    "elasticsearch",
-    "otlp",
-    "zipkin-v2",
-    "zipkin-v1",
-    "otel-stdout",
-    "otlp-protobuf",
-    "jaeger-protobuf",
-    "jaeger-cassandra",
-    "next-trace",
-    "otel-python",
-    "otel-js",
-    "otel-dotnet",
-    "otel-rust",
-    "clickhouse",
-    "signoz",
-    "elastic-apm",
-    "data-prepper",
-    "datadog",
-    "xray",
-    "skywalking",
-    "honeycomb",
-    "new-relic",
-    "phoenix",
-    "langfuse",
-    "langsmith",
-    "google-cloud-trace",
-    "app-insights",
-    "sentry",
-    "grafana",
-    "rows",
-    "lines",
-    "gzip",
-    "zstd",
-    "zip",
-    "saved-report",
-    "summary",
-    "model",
-    "address",
-    "query",
-    "embedding",
-    "columns",
-    "times",
-];
 
 /// Bytes and inputs of a target that are kept at the most: the tests replay them every time.
 const KEPT: (usize, usize) = (200_000, 200);
@@ -79,16 +29,15 @@ pub fn run(arguments: &[String]) -> Outcome {
         Err(_) => return Err("--minutes takes a number".to_owned()),
     };
     let seconds = (minutes * 60.0) as u64;
-    if let Some(unknown) = arguments.rest.iter().find(|name| !TARGETS.contains(&name.as_str())) {
-        return Err(format!("there is no target {unknown}; targets are {}", TARGETS.join(", ")));
+    let mut targets = targets()?;
+    if let Some(unknown) = arguments.rest.iter().find(|name| !targets.contains_key(*name)) {
+        let names: Vec<&str> = targets.keys().map(String::as_str).collect();
+        return Err(format!("there is no target {unknown}; targets are {}", names.join(", ")));
     }
-    let is_wanted =
-        |name: &&&str| arguments.rest.is_empty() || arguments.rest.iter().any(|given| given == **name);
-    let targets = TARGETS.iter().filter(is_wanted);
+    targets.retain(|name, _| arguments.rest.is_empty() || arguments.rest.contains(name));
     if arguments.flag("--replay") {
-        for target in targets {
-            let is_stored = TARGETS[FIRST_STORED..].contains(target);
-            let test = if is_stored { "what_is_kept_between_runs" } else { "changed_texts" };
+        for (target, is_stored) in &targets {
+            let test = if *is_stored { "what_is_kept_between_runs" } else { "changed_texts" };
             let mut replay = sh::cargo();
             replay
                 .args(["test", "--release", "-p", "pathlight", "--test", "native"])
@@ -98,8 +47,8 @@ pub fn run(arguments: &[String]) -> Outcome {
         }
         return Ok(());
     }
-    let binaries = build(targets.clone())?;
-    for target in targets {
+    let binaries = build(targets.keys())?;
+    for target in targets.keys() {
         let [folder, merged] =
             ["corpus", "merged"].map(|name| sh::target().join("fuzz").join(name).join(target));
         let kept = sh::root().join("tools/fuzz/corpus").join(target);
@@ -127,8 +76,22 @@ pub fn run(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
+/// Returns the targets, which are the files of a folder; of each, whether it is as in `tests/common/stored.rs`, not as in
+/// `tests/common/replay.rs`.
+fn targets() -> Outcome<BTreeMap<String, bool>> {
+    let folder = sh::root().join("tools/fuzz/fuzz_targets");
+    let mut targets = BTreeMap::new();
+    for entry in sh::on(&folder, std::fs::read_dir(&folder))? {
+        let file = sh::on(&folder, entry)?.path();
+        let code = sh::on(&file, std::fs::read_to_string(&file))?;
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        targets.insert(name, code.contains("check_stored("));
+    }
+    Ok(targets)
+}
+
 /// Builds these targets; the folder they are in.
-fn build<'a>(targets: impl Iterator<Item = &'a &'static str>) -> Outcome<PathBuf> {
+fn build<'a>(targets: impl Iterator<Item = &'a String>) -> Outcome<PathBuf> {
     let version = sh::output(sh::command("rustc").arg("-vV")).unwrap_or_default();
     let host = version.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default();
     let folder = sh::target().join("fuzz");
@@ -188,25 +151,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_target_has_a_file_and_an_entry_of_its_name_and_no_other_has() {
+    fn every_target_has_an_entry_and_seeds_of_its_name_and_no_other_has() {
         let folder = sh::root().join("tools/fuzz");
         let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
-        let mut files = Vec::new();
-        for entry in std::fs::read_dir(folder.join("fuzz_targets")).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-            let code = std::fs::read_to_string(&path).unwrap();
+        let targets = targets().unwrap();
+        for (name, is_stored) in &targets {
+            let code = std::fs::read_to_string(folder.join(format!("fuzz_targets/{name}.rs"))).unwrap();
             assert!(code.contains(&format!("sow(\"{name}\")")), "{name} begins with the seeds of another");
-            let is_stored = TARGETS[FIRST_STORED..].contains(&name.as_str());
-            assert_eq!(code.contains(&format!("check_stored(\"{name}\", bytes)")), is_stored, "{name}");
+            let checks = code.contains(&format!("check_stored(\"{name}\", bytes)"));
+            assert_eq!(checks, *is_stored, "{name} checks as another");
             let entry = format!("name = \"{name}\"\npath = \"fuzz_targets/{name}.rs\"");
             assert!(manifest.contains(&entry), "{name} has no entry in Cargo.toml");
-            files.push(name);
         }
-        let mut targets = TARGETS.to_vec();
-        files.sort();
-        targets.sort_unstable();
-        assert_eq!(files, targets);
+        assert_eq!(manifest.matches("[[bin]]").count(), targets.len());
     }
 
     #[test]
