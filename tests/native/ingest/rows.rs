@@ -1,6 +1,6 @@
 //! Rows of other tools: each file is read with the right values.
 
-use crate::common::replay::{project, read};
+use crate::common::replay::{FORMATS, TARGETS, project, read};
 use pathlight::ingest::{Ended, FileReport, ProblemKind, ReadOptions, Reader};
 use pathlight::trace::{Flags, TraceSet};
 
@@ -168,7 +168,8 @@ fn spans(bytes: &[u8]) -> (Vec<String>, FileReport) {
     (spans.collect(), report)
 }
 
-fn check((name, format, right): Right, bytes: &[u8]) {
+/// Checks a file; returns its spans or why it is refused, in words.
+fn check((name, format, right): Right, bytes: &[u8]) -> String {
     let (spans, report) = spans(bytes);
     assert_eq!(
         (report.format.as_str(), &spans[..]),
@@ -176,8 +177,14 @@ fn check((name, format, right): Right, bytes: &[u8]) {
         "{name}: {report:?}"
     );
     match &report.ended {
-        Ended::Failed(error) => assert!(right.is_empty() && error.next.len() > 40, "{name}: {error}"),
-        ended => assert!(!right.is_empty() && *ended == Ended::Whole, "{name}: {ended:?}"),
+        Ended::Failed(error) => {
+            assert!(right.is_empty() && error.next.len() > 40, "{name}: {error}");
+            format!("refused: {}", error.reason)
+        }
+        ended => {
+            assert!(!right.is_empty() && *ended == Ended::Whole, "{name}: {ended:?}");
+            spans.join("; ")
+        }
     }
 }
 
@@ -196,16 +203,22 @@ fn a_file_of_every_tool_is_read_with_the_right_values() {
 fn every_file_beside_the_project_is_known() {
     let Some(data) = crate::common::shared_data(1) else { return };
     let folder = data.join("../cases/formats");
+    let mut table = Vec::new();
     for file in std::fs::read_dir(folder).unwrap() {
         let file = file.unwrap();
         let name = file.file_name().into_string().unwrap();
         let right = FILES.iter().find(|right| right.0 == name);
-        check(*right.unwrap_or_else(|| panic!("{name} is not known")), &std::fs::read(file.path()).unwrap());
+        let right = *right.unwrap_or_else(|| panic!("{name} is not known"));
+        let found = check(right, &std::fs::read(file.path()).unwrap());
+        table.push(format!("| {name} | {} | {found} |", right.1));
     }
+    table.sort();
+    // For notes: `--nocapture` shows it.
+    println!("| file | format | spans |\n|---|---|---|\n{}", table.join("\n"));
 }
 
 /// A record of each format that may be one line: `@` is its number, `#` its start.
-const LINES: [(&str, &str); 16] = [
+const LINES: [(&str, &str); 17] = [
     (
         "otel-python",
         r#"{"name":"op@","context":{"trace_id":"0x@","span_id":"0x@"},"kind":"SpanKind.SERVER","parent_id":null,"start_time":#,"end_time":"2026-01-05T10:00:01Z","status":{"status_code":"UNSET"},"resource":{"attributes":{"service.name":"s"}}}"#,
@@ -270,6 +283,38 @@ const LINES: [(&str, &str); 16] = [
         "sentry",
         r#"{"event_id":"@","transaction":"op@","start_timestamp":#,"timestamp":1767607201.5,"contexts":{"trace":{"trace_id":"@","span_id":"@","op":"http.server"}},"spans":[]}"#,
     ),
+    (
+        "rows",
+        r#"{"trace_id":"@","span_id":"@","parent_span_id":"","span_name":"op@","start_time":#,"end_time":"2026-01-05T10:00:01Z","service_name":"s"}"#,
+    ),
+];
+
+/// The formats whose records are no lines of JSON: what stands before them, a record as in [`LINES`], and the rest of it.
+const BLOCKS: [(&str, &str, &str); 4] = [
+    (
+        "otel-dotnet",
+        "",
+        "Activity.TraceId:            @\nActivity.SpanId:             @\nActivity.DisplayName:        op@\n\
+         Activity.Kind:               Server\nActivity.StartTime:          #\n\
+         Activity.Duration:           00:00:00.0009000\n\n",
+    ),
+    (
+        "otel-rust",
+        "Spans\nResource\n\t ->  service.name=String(Owned(\"s\"))\n",
+        "Span #0\n\tName         : op@\n\tTraceId      : @\n\tSpanId       : @\n\tParentSpanId : 0000000000000000\n\
+         \tKind         : Server\n\tStart time   : #\n\tEnd time     : 2026-01-05 10:00:01.000000\n\
+         \tStatus       : Unset\n",
+    ),
+    (
+        "app-insights",
+        "timestamp,id,operation_Id,operation_ParentId,name,duration,itemType\n",
+        "#,@,@,@,op@,5,request\n",
+    ),
+    (
+        "grafana",
+        "traceID,spanID,parentSpanID,operationName,serviceName,startTime,duration\n",
+        "@,@,,op@,s,#,5\n",
+    ),
 ];
 
 /// Returns the start of a record as each format writes it.
@@ -313,6 +358,45 @@ fn a_bad_record_in_the_middle_costs_itself_only() {
         let cut = format!("{}{}", &text[..at + 4], &text[at + text[at..].find('\n').unwrap()..]);
         let (found, report) = spans(cut.as_bytes());
         assert_eq!((found.len(), &report.ended), (30, &Ended::Whole), "{format}: {report:?}");
+    }
+}
+
+#[test]
+fn a_bad_record_that_is_no_line_of_json_costs_itself_only() {
+    for (format, head, record) in BLOCKS {
+        let (start, number) = match format {
+            "otel-rust" => ("2026-01-05 10:00:00.000000", "Span #0"),
+            "grafana" => ("1767607200000", ""),
+            _ => ("2026-01-05T10:00:00.0000000Z", ""),
+        };
+        let text = |bad: &str| {
+            let record = |n: u64| {
+                let start = if n == 26 { bad } else { start };
+                let (before, after) = record.split_at(number.len());
+                format!("{before}{}", after.replace('@', &n.to_string()).replace('#', start))
+            };
+            head.to_owned() + &(11..=41).map(record).collect::<String>()
+        };
+        let (all, report) = spans(text(start).as_bytes());
+        assert_eq!((all.len(), report.format.as_str()), (31, format), "{report:?}");
+        for bad in ["yesterday", "[true]"] {
+            let (found, report) = spans(text(bad).as_bytes());
+            assert_eq!((found.len(), &report.ended), (30, &Ended::Whole), "{format}, {bad}: {report:?}");
+            assert!(found.iter().all(|span| !span.contains("op26")), "{format}: {found:?}");
+            assert!(
+                report.problems.iter().any(|problem| problem.kind == ProblemKind::WrongType),
+                "{format}: {report:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn of_every_format_that_a_table_reads_a_record_was_made_bad() {
+    let formats = TARGETS[..FORMATS].iter().map(|(name, _)| *name).skip_while(|name| *name != "otel-python");
+    for format in formats {
+        let is_line = LINES.iter().any(|(name, _)| *name == format);
+        assert!(is_line || BLOCKS.iter().any(|(name, ..)| *name == format), "{format}");
     }
 }
 
