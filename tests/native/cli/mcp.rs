@@ -388,16 +388,12 @@ fn http(place: &str, headers: &str, body: &Value) -> (u16, String) {
 fn over_http_only_this_machine_is_answered() {
     let scratch = Scratch::new("mcp-http");
     sets(scratch.path());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pathlight"));
-    command.current_dir(scratch.path()).args(["mcp", "slow.json", "--http", "0"]);
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let place = line.trim().strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap().to_owned();
+    let server = Listening::start(scratch.path());
+    let place = &server.place;
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}
     }});
-    let (status, answer) = http(&place, "", &hello);
+    let (status, answer) = http(place, "", &hello);
     let session =
         answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap_or_default().to_owned();
     let refused = [
@@ -406,18 +402,79 @@ fn over_http_only_this_machine_is_answered() {
         "Origin: null\r\n",
         "Origin: http://127.0.0.1.evil.example\r\n",
     ]
-    .map(|headers| http(&place, headers, &hello).0);
-    let page = http(&place, "Origin: http://localhost:3000\r\n", &hello).0;
+    .map(|headers| http(place, headers, &hello).0);
+    let page = http(place, "Origin: http://localhost:3000\r\n", &hello).0;
     let headers = format!("Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: 2025-06-18\r\n");
-    http(&place, &headers, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    http(place, &headers, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "overview", "arguments": {}}});
-    let (called, overview) = http(&place, &headers, &call);
-    let _ = child.kill();
-    let _ = child.wait();
+    let (called, overview) = http(place, &headers, &call);
     assert_eq!(status, 200, "{answer}");
     assert_eq!(refused, [403; 4]);
     assert_eq!((page, called), (200, 200), "{overview}");
     assert!(overview.contains("structuredContent") && overview.contains("First finding"), "{overview}");
+}
+
+/// A server over HTTP.
+struct Listening {
+    child: Child,
+    /// Host and port.
+    place: String,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Listening {
+    fn start(folder: &Path) -> Listening {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pathlight"));
+        command.current_dir(folder).args(["mcp", "slow.json", "--http", "0"]);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let place = line.trim().strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap().to_owned();
+        Listening { child, place }
+    }
+}
+
+/// The scenarios of the conformance suite that ask for nothing that a server under test has to bring. The others call tools,
+/// resources and prompts of their own, or ask for what this server does not offer.
+const SCENARIOS: [&str; 8] = [
+    "server-initialize",
+    "ping",
+    "tools-list",
+    "resources-list",
+    "prompts-list",
+    "server-sse-multiple-streams",
+    "server-sse-polling",
+    "dns-rebinding-protection",
+];
+
+/// `npx -y -p node@22 -p @modelcontextprotocol/conformance@0.1.16 conformance list` brings what it needs into npm's cache;
+/// nothing is fetched here.
+#[test]
+fn the_conformance_suite_finds_nothing() {
+    let scratch = Scratch::new("mcp-conformance");
+    sets(scratch.path());
+    let suite = |words: &[&str]| {
+        let mut command = Command::new("npx");
+        command.current_dir(scratch.path()).args(["--offline", "--yes", "-p", "node@22"]);
+        command.args(["-p", "@modelcontextprotocol/conformance@0.1.16", "conformance"]).args(words);
+        command.output()
+    };
+    if !suite(&["list"]).is_ok_and(|output| output.status.success()) {
+        return skip(1, "npx with @modelcontextprotocol/conformance and node 22 in its cache");
+    }
+    let server = Listening::start(scratch.path());
+    let url = format!("http://{}/mcp", server.place);
+    for scenario in SCENARIOS {
+        let output = suite(&["server", "--url", &url, "--scenario", scenario]).unwrap();
+        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said.contains(" 0 failed"), "{scenario}: {said}");
+    }
 }
 
 #[test]
