@@ -4,6 +4,7 @@
 use crate::dom::{self, El, Listeners, button, div, el, span};
 use crate::widgets::grid_columns::{self, ColumnMenu};
 use crate::widgets::names;
+use pathlight_base::format;
 use pathlight_view::address::Sort;
 use pathlight_view::say::glossary;
 use pathlight_view::table::{CellText, ColumnChoices, Head, Rows, Width, groups, neighbour, order};
@@ -341,7 +342,14 @@ impl TableGrid {
         let rows = self.rows.borrow();
         let count = rows.count();
         let holds = |at: usize| count == 0 || (0..count).any(|row| !rows.cell(at, row).is_empty());
-        let holds = self.columns.iter().map(|(at, column)| column.priority < 3 || holds(*at)).collect();
+        let says = |at: usize| {
+            (0..count).any(|row| !matches!(rows.cell(at, row).to_string().as_str(), "" | format::DASH))
+        };
+        let holds = self.columns.iter().map(|(at, column)| match column.if_any {
+            true => says(*at),
+            false => column.priority < 3 || holds(*at),
+        });
+        let holds = holds.collect();
         drop(rows);
         self.holds.replace(holds);
         self.sort_rows();

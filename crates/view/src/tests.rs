@@ -353,7 +353,7 @@ fn a_split_offers_tags_and_compares_values_with_the_first() {
     assert_eq!(
         table.csv(),
         "value,n,mean_us,p50_us,p95_us,p99_us,max_us,p50_ratio,p50_low,p50_high,p95_ratio,p95_low,p95_high,\
-         p99_ratio,p99_low,p99_high,per\r\n,4,0,0,0,0,0,1.5,1.25,2,,,,1.5,1.25,2,request\r\n"
+         p99_ratio,p99_low,p99_high,sum,sum_when_present,per\r\n,4,0,0,0,0,0,1.5,1.25,2,,,,1.5,1.25,2,,,request\r\n"
     );
     let cells: Vec<CellText> = (0..11).map(|column| table.cell(column, 0)).collect();
     assert_eq!(cells[0], CellText::Text("(empty)".to_owned()));

@@ -26,7 +26,7 @@ fn text(output: &Output) -> String {
 }
 
 /// Every command that prints JSON of traces, with options that it needs.
-const JSON: [&[&str]; 15] = [
+const JSON: [&[&str]; 18] = [
     &["findings", "a.json"],
     &["summary", "a.json"],
     &["critical-path", "a.json"],
@@ -36,6 +36,9 @@ const JSON: [&[&str]; 15] = [
     &["endpoints", "a.json"],
     &["histograms", "a.json"],
     &["split", "a.json"],
+    &["split", "a.json", "--tag", "region", "--sum", "http.status_code"],
+    &["endpoints", "a.json", "--sum", "http.status_code"],
+    &["queues", "a.json"],
     &["flow", "a.json"],
     &["flow", "a.json", "--savings"],
     &["diagnosis", "a.json"],

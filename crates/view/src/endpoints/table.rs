@@ -213,13 +213,15 @@ pub fn ranking() -> Table<ImpactLine> {
         ),
         Column::duration("own", "Own", "Its own work on the critical paths of all requests", |line: &ImpactLine| {
             line.row.service_us.map(|(own_us, _)| own_us).into()
-        }),
+        })
+        .if_any(),
         Column::duration(
             "waiting",
             "Waiting",
             "Waiting for it: what calls into the service take outside its own spans, over all callers",
             |line: &ImpactLine| line.row.service_us.map(|(_, waiting_us)| waiting_us).into(),
-        ),
+        )
+        .if_any(),
         Column::share("share", "Share", "Part of the latency of all requests", |line: &ImpactLine| {
             line.share.into()
         })
@@ -262,11 +264,14 @@ pub fn ranking() -> Table<ImpactLine> {
         )
         .group(PER_REQUEST)
         .low(2),
-        Column::count("sum", "Sum", SUM_HINT, |line: &ImpactLine| line.sum.map(|(sum, _)| sum).into()),
+        Column::count("sum", "Sum", SUM_HINT, |line: &ImpactLine| line.sum.map(|(sum, _)| sum).into())
+            .if_any(),
         Column::count("sum-request", "Sum", SUM_HINT, |line: &ImpactLine| {
             line.sum.map(|(_, per_request)| per_request).into()
         })
-        .group(PER_REQUEST),
+        .group(PER_REQUEST)
+        .low(2)
+        .if_any(),
     ];
     Table::new("impact-table", "Endpoints by impact over all root endpoints", ("impact", true), columns)
         .with_attributes(ImpactLine::attributes)

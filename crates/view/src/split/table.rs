@@ -255,16 +255,18 @@ pub fn table() -> Table<SplitValue> {
         .width(Width::Ratio)
         .csv_as(&["p99_ratio", "p99_low", "p99_high"], |row| ratio_fields(&row.ratios[2])),
         Column::count("sum", "Sum", SUM_HINT, |row: &SplitValue| row.sum.as_ref().map(|sum| sum.sum).into())
-            .csv(&["sum"]),
+            .csv(&["sum"])
+            .if_any(),
         Column::count(
             "sum-present",
-            "Sum",
+            "Mean sum",
             "Mean sum of the requests that have such a number with this value",
             |row: &SplitValue| row.sum.as_ref().map(TagSum::when_present).into(),
         )
         .group(WHEN_PRESENT)
         .low(2)
-        .csv(&["sum_when_present"]),
+        .csv(&["sum_when_present"])
+        .if_any(),
         Column::text_field("per", |row: &SplitValue| if row.is_of_calls { "call" } else { "request" }.into()),
     ];
     Table::new("split-table", "Values of the tag", ("n", true), columns)

@@ -113,6 +113,8 @@ pub struct Head {
     pub sorts: bool,
     /// Group it shares with the columns beside it, such as [`PER_REQUEST`]; empty: none.
     pub group: &'static str,
+    /// Whether it is left out where no row holds anything in it.
+    pub if_any: bool,
 }
 
 /// The group of columns whose numbers are over all requests; a word of the glossary.
@@ -157,7 +159,7 @@ impl<R> Column<R> {
         width: Width,
         content: Content<R>,
     ) -> Self {
-        let head = Head { key, title, hint, width, priority: 1, sorts: true, group: "" };
+        let head = Head { key, title, hint, width, priority: 1, sorts: true, group: "", if_any: false };
         Column { head, content, heads: Vec::new(), fields: None, order: None }
     }
 
@@ -271,6 +273,13 @@ impl<R> Column<R> {
     #[must_use]
     pub fn group(mut self, group: &'static str) -> Self {
         self.head.group = group;
+        self
+    }
+
+    /// Leaves it out where no row holds anything in it.
+    #[must_use]
+    pub fn if_any(mut self) -> Self {
+        self.head.if_any = true;
         self
     }
 

@@ -147,7 +147,7 @@ mod tests {
     fn heads() -> Vec<Head> {
         let head = |key, width, priority| {
             let group = if key == "share" { "" } else { "a group" };
-            Head { key, title: key, hint: "", width, priority, sorts: true, group }
+            Head { key, title: key, hint: "", width, priority, sorts: true, group, if_any: false }
         };
         vec![
             head("name", Width::Wide, 1),

@@ -108,6 +108,37 @@ pub async fn endpoints_are_ranked_as_by_the_binary(page: &Page) -> Outcome {
     page.picture("endpoints").await
 }
 
+pub async fn the_numbers_of_a_tag_are_a_column_as_the_binary_sums_them(page: &Page) -> Outcome {
+    let file = shop()?;
+    at(page, &file, "view=endpoints").await?;
+    let heads = "return [...document.querySelectorAll(\"[data-test='impact-table'] th[data-column]\")] \
+                 .filter((head) => head.offsetWidth > 0).map((head) => head.dataset.column)";
+    let has_sum = |heads: &Value| heads.as_array().is_some_and(|heads| heads.contains(&Value::from("sum")));
+    ensure(!has_sum(&page.run(heads).await?), || "an empty column is shown".to_owned())?;
+    let choose = "const menu = document.querySelector(\"[data-test='ranking-view'] [data-test='sum-key']\"); \
+                  menu.value = 'db.rows'; menu.dispatchEvent(new Event('change')); return menu.value";
+    same("the tag", page.run(choose).await?, Value::from("db.rows"))?;
+    page.until("the column", heads, has_sum).await?;
+    page.ready().await?;
+    let script = "return [...document.querySelectorAll('[data-test=\"impact\"]')] \
+                  .map((row) => [row.dataset.service, row.dataset.operation, row.querySelector('[data-column=sum]').dataset.value]) \
+                  .filter((row) => row[2])";
+    let mut rows: Vec<[String; 3]> = serde_json::from_value(page.run(script).await?)?;
+    let report = native(&["endpoints", "--json", "--sum", "db.rows"], &[&file])?;
+    let wanted = report["rows"].as_array().into_iter().flatten();
+    let mut wanted: Vec<[String; 3]> = wanted
+        .map(|row| {
+            let word = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
+            [word("service"), word("operation"), row["sum"].as_f64().unwrap_or(f64::NAN).to_string()]
+        })
+        .collect();
+    rows.sort();
+    wanted.sort();
+    ensure(!rows.is_empty(), || "no endpoint has a sum".to_owned())?;
+    same("sums", rows, wanted)?;
+    page.picture("endpoints-sum").await
+}
+
 pub async fn from_an_endpoint_to_its_place_in_a_flame_graph(page: &Page) -> Outcome {
     let file = shop()?;
     at(page, &file, "view=endpoints").await?;
