@@ -32,11 +32,12 @@ impl Dialog {
         self.rows.add(&el("tr").children(&head));
         if let Ok(mapping) = &mapping {
             for row in guess::rows(&self.guess, mapping) {
-                self.rows.add(&el("tr").children(&row.map(|cell| el("td").text(&cell))));
+                self.rows.add(&el("tr").children(&row.map(|cell| el("td").text(&cell).attr("title", &cell))));
             }
         }
-        self.read.set_flag("disabled", mapping.is_err());
-        self.save.set_flag("disabled", mapping.is_err());
+        for button in [&self.read, &self.save] {
+            controls::enable(button, mapping.is_ok());
+        }
         self.problem.set_text(mapping.err().as_deref().unwrap_or_default());
     }
 }
@@ -103,11 +104,22 @@ pub fn open(page: Page, file: &FileReport, message: u32) {
     dialog::open(&dialog.child(&head).child(&body), &close, keep);
 }
 
-/// Returns the label of a role, its menu of fields, and the menu of units or a gap.
-fn menus(keep: &Listeners, dialog: &Rc<Dialog>, place: usize) -> [El; 3] {
+/// Returns the label of a role, and its menu of fields with that of units beside it.
+fn menus(keep: &Listeners, dialog: &Rc<Dialog>, place: usize) -> [El; 2] {
     let role = ROLES[place];
+    let of_units = dialog.clone();
+    let units = controls::select(keep, &format!("mapping-{}-unit", role.word), move |unit| {
+        of_units.choices.borrow_mut().units[place] = unit;
+        of_units.show();
+    })
+    .label(&format!("Unit of {}", role.title));
+    for (word, name) in UNITS {
+        units.add(&controls::option(word, name));
+    }
     let of_fields = dialog.clone();
+    let units_of_field = units.clone();
     let fields = controls::select(keep, &format!("mapping-{}", role.word), move |field| {
+        units_of_field.show(role.has_unit && !field.is_empty());
         of_fields.choices.borrow_mut().fields[place] = field;
         of_fields.show();
     })
@@ -118,20 +130,10 @@ fn menus(keep: &Listeners, dialog: &Rc<Dialog>, place: usize) -> [El; 3] {
         let value: String = value.chars().take(24).collect();
         fields.add(&controls::option(&field.path, &format!("{} ({value})", field.path)));
     }
-    controls::choose(&fields, &dialog.choices.borrow().fields[place]);
-    let label = el("span").text(role.title);
-    if !role.has_unit {
-        return [label, fields, el("span")];
-    }
-    let of_units = dialog.clone();
-    let units = controls::select(keep, &format!("mapping-{}-unit", role.word), move |unit| {
-        of_units.choices.borrow_mut().units[place] = unit;
-        of_units.show();
-    })
-    .label(&format!("Unit of {}", role.title));
-    for (word, name) in UNITS {
-        units.add(&controls::option(word, name));
-    }
-    controls::choose(&units, &dialog.choices.borrow().units[place]);
-    [label, fields, units]
+    let choices = dialog.choices.borrow();
+    let field = &choices.fields[place];
+    controls::choose(&fields, field);
+    controls::choose(&units, &choices.units[place]);
+    units.show(role.has_unit && !field.is_empty());
+    [el("span").text(role.title), div("mapping-field").child(&fields).child(&units)]
 }

@@ -1,5 +1,6 @@
 //! What the fields of rows nobody knows may be: as a mapping to print, and as choices that a person corrects.
 
+use crate::reading::quality::capital;
 use pathlight_base::format::{duration_us, moment, printable};
 use pathlight_ingest::{FileReport, Guess, GuessedRow, Mapping};
 use std::fmt::Write as _;
@@ -77,11 +78,11 @@ impl Choices {
             let _ = writeln!(text, "{} \"{field}\" {unit}", role.word);
         }
         text.push_str("tags *\n");
-        let mapping = text.parse::<Mapping>()?;
+        let mapping = text.parse::<Mapping>().map_err(|error| format!("{}.", capital(&error)))?;
         let has = |word: &str| mapping.field(word).is_some();
         match has("duration") || has("start") && has("end") {
             true => Ok(mapping),
-            false => Err("the mapping does not say which field is the duration or the end".to_owned()),
+            false => Err("The mapping does not say which field is the duration or the end.".to_owned()),
         }
     }
 }

@@ -21,6 +21,7 @@ mod jaeger;
 mod jaeger_ui;
 mod loading;
 mod looks;
+mod mapping;
 mod messages;
 mod offline;
 mod pictures;
@@ -116,6 +117,8 @@ pub const ALL: &[Test] = tests![
     loading::one_worker_many_and_the_binary_write_the_same_reports,
     bad_input::each_kind_has_its_sentence_on_an_empty_page,
     bad_input::what_is_loaded_stays,
+    mapping::a_guess_is_shown_with_its_first_rows_and_corrected_by_menus,
+    mapping::a_mapping_is_remembered_for_its_shape_and_saved_for_the_binary,
     faults::workers_that_end_in_any_view_are_replaced_and_it_shows_the_same,
     faults::workers_that_go_silent_or_deaf_in_any_view_are_replaced_and_it_shows_the_same,
     faults::workers_that_end_in_a_search_a_question_or_a_report_are_replaced,
@@ -184,6 +187,7 @@ pub const ALL: &[Test] = tests![
     access::brush_splitter_and_selection_have_keys_and_are_announced,
     tables::the_summary_is_copied_as_the_binary_writes_it,
     tables::endpoints_are_ranked_as_by_the_binary,
+    tables::the_numbers_of_a_tag_are_a_column_as_the_binary_sums_them,
     tables::from_an_endpoint_to_its_place_in_a_flame_graph,
     tables::histograms_are_enlarged_and_saved,
     tables::a_split_has_the_percentiles_of_the_binary,
