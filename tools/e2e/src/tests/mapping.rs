@@ -76,11 +76,14 @@ pub async fn a_guess_is_shown_with_its_first_rows_and_corrected_by_menus(page: &
         ask_about(page, name).await?;
         let right = std::fs::read_to_string(fixture(right))?;
         let lines = || right.lines().filter(|line| ROLES.iter().any(|role| line.starts_with(role)));
+        let said = chosen(page).await?;
         // Of times in text the unit says nothing.
-        for (said, line) in chosen(page).await?.iter().zip(lines()) {
-            ensure(said.starts_with(line), || format!("{name}: {said} is not {line}"))?;
+        for line in lines() {
+            ensure(said.iter().any(|said| said.starts_with(line)), || {
+                format!("{name}: {line} is not in {said:?}")
+            })?;
         }
-        same("menus with a field", chosen(page).await?.len(), lines().count())?;
+        same("menus with a field", said.len(), lines().count())?;
         same("first rows", rows(page).await?.len(), 5)?;
         page.click("[data-test='mapping-close']").await?;
         page.hidden("[data-test='mapping']").await?;

@@ -119,23 +119,23 @@ pub async fn the_numbers_of_a_tag_are_a_column_as_the_binary_sums_them(page: &Pa
                   menu.value = 'db.rows'; menu.dispatchEvent(new Event('change')); return menu.value";
     same("the tag", page.run(choose).await?, Value::from("db.rows"))?;
     page.until("the column", heads, has_sum).await?;
+    // Only rows in sight are there: the first ones, by their sums.
+    page.go("view=endpoints&sum=db.rows&sort=-sum").await?;
     page.ready().await?;
     let script = "return [...document.querySelectorAll('[data-test=\"impact\"]')] \
                   .map((row) => [row.dataset.service, row.dataset.operation, row.querySelector('[data-column=sum]').dataset.value]) \
                   .filter((row) => row[2])";
-    let mut rows: Vec<[String; 3]> = serde_json::from_value(page.run(script).await?)?;
+    let rows: Vec<[String; 3]> = serde_json::from_value(page.run(script).await?)?;
     let report = native(&["endpoints", "--json", "--sum", "db.rows"], &[&file])?;
     let wanted = report["rows"].as_array().into_iter().flatten();
-    let mut wanted: Vec<[String; 3]> = wanted
+    let wanted: Vec<[String; 3]> = wanted
         .map(|row| {
             let word = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
             [word("service"), word("operation"), row["sum"].as_f64().unwrap_or(f64::NAN).to_string()]
         })
         .collect();
-    rows.sort();
-    wanted.sort();
-    ensure(!rows.is_empty(), || "no endpoint has a sum".to_owned())?;
-    same("sums", rows, wanted)?;
+    ensure(rows.len() > 1, || format!("{rows:?}"))?;
+    same("sums", &rows[..], &wanted[..rows.len().min(wanted.len())])?;
     page.picture("endpoints-sum").await
 }
 
