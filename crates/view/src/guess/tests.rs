@@ -39,7 +39,7 @@ fn choices_are_a_mapping_and_the_other_way_round() {
     let found = rows(&guess, &choices.mapping(&guess).unwrap());
     assert_eq!(found.iter().map(|row| row[6].as_str()).collect::<Vec<_>>(), ["500\u{202f}ms", "no time"]);
     choices.fields[6].clear();
-    assert!(choices.mapping(&guess).unwrap_err().ends_with("the duration or the end"));
+    assert!(choices.mapping(&guess).unwrap_err().ends_with("the duration or the end."));
 }
 
 #[test]
