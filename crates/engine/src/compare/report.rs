@@ -220,7 +220,7 @@ impl CompareReport {
             && a.selection.group == b.selection.group
             && self.nodes.iter().all(|CompareNode { a, b, .. }| {
                 // Examples are numbered on each side by itself.
-                (a.requests, a.exclusive, a.subtree) == (b.requests, b.exclusive, b.subtree)
+                (&a.requests, &a.exclusive, &a.subtree) == (&b.requests, &b.exclusive, &b.subtree)
             })
     }
 
