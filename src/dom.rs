@@ -216,6 +216,14 @@ pub fn icon(path: &str) -> Element {
     svg
 }
 
+/// Bytes of a text that are shown: a browser lays out a name of a megabyte for a second.
+const IN_SIGHT: usize = 8_000;
+
+/// Returns what is shown of a text.
+fn in_sight(text: &str) -> &str {
+    &text[..text.floor_char_boundary(IN_SIGHT)]
+}
+
 impl El {
     /// Wraps an element of the page.
     pub fn from_html(element: HtmlElement) -> El {
@@ -256,7 +264,7 @@ impl El {
 
     /// Appends text.
     pub fn text(self, text: &str) -> El {
-        let _ = self.0.append_child(&create_text(text));
+        let _ = self.0.append_child(&create_text(in_sight(text)));
         self
     }
 
@@ -312,6 +320,7 @@ impl El {
 
     /// Replaces its text if it is another.
     pub fn set_text(&self, text: &str) {
+        let text = in_sight(text);
         if self.0.text_content().as_deref() != Some(text) {
             self.0.set_text_content(Some(text));
         }

@@ -104,6 +104,11 @@ impl Popover {
         self.panel.show(true);
         self.button.set_flag("aria-expanded", true);
         (self.on_open)();
+        // What would reach beyond the window on the right hangs from the other end of its button.
+        self.panel.class_if("from-right", false);
+        let room = dom::document().document_element().map_or(0, |page| page.client_width());
+        let right = self.panel.html().get_bounding_client_rect().right();
+        self.panel.class_if("from-right", right > f64::from(room));
     }
 
     /// Hides the panel.
