@@ -478,7 +478,7 @@ fn a_queue_is_offered_changed_and_said() {
     target.set(&mut changes, half);
     assert_eq!(target.wanted(&changes), half);
     let chips = flow::changes::chips(&changes);
-    assert_eq!(chips[0].1, "Messages in orders, publish to handle: 50\u{202f}% less");
+    assert_eq!(chips[0].1, "Messages in orders, publish to handle: 50.0\u{202f}% less");
     assert!(flow::changes::no_answer_waits(&changes, Until::Answer).contains("No answer waits"));
     assert_eq!(flow::changes::no_answer_waits(&changes, Until::Done), "");
     target.set(&mut changes, Wanted::Usual);

@@ -354,21 +354,16 @@ pub async fn drag_and_slack_stand_in_the_timeline(page: &Page) -> Outcome {
     page.picture("timeline-slack").await
 }
 
-pub async fn it_opens_on_the_widest_parent_and_keeps_its_model_behind_a_button(page: &Page) -> Outcome {
+pub async fn it_opens_where_most_is_recoverable_and_keeps_its_model_behind_a_button(page: &Page) -> Outcome {
     let file = shop()?;
     page.open("view=flow").await?;
     page.drop_files(std::slice::from_ref(&file)).await?;
     page.ready().await?;
     let parents = native(&["flow", "--json"], &[&file])?;
-    let widest = parents["parents"].as_array().into_iter().flatten();
-    let widest = widest
-        .filter(|parent| parent["invocations"].as_u64() >= Some(30))
-        .filter_map(|parent| parent["nodes"].as_u64());
-    same(
-        "calls",
-        page.number("[data-test='flow']", "data-nodes").await? as u64,
-        widest.max().unwrap_or_default(),
-    )?;
+    let parents = parents["parents"].as_array().into_iter().flatten();
+    let first = parents.max_by_key(|parent| parent["recoverable_us"].as_u64());
+    let calls = first.and_then(|parent| parent["nodes"].as_u64()).unwrap_or_default();
+    same("calls", page.number("[data-test='flow']", "data-nodes").await? as u64, calls)?;
     page.hidden("[data-test='flow-tau']").await?;
     page.hidden("[data-test='panel-prediction']").await?;
     page.click("[data-test='flow-model']").await?;

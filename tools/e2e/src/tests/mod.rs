@@ -208,7 +208,7 @@ pub const ALL: &[Test] = tests![
     heat::rows_and_columns_that_are_alike_stand_together,
     heat::a_cell_opens_its_trace_and_a_brush_cuts_the_percentile_range,
     flow::the_picture_has_the_calls_of_the_binary,
-    flow::it_opens_on_the_widest_parent_and_keeps_its_model_behind_a_button,
+    flow::it_opens_where_most_is_recoverable_and_keeps_its_model_behind_a_button,
     flow::a_call_leads_to_its_own_flow_and_back,
     flow::a_what_if_moves_the_whole_request_as_the_binary_says,
     flow::predictions_and_savings_are_those_of_the_binary,
