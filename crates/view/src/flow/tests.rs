@@ -469,7 +469,7 @@ fn a_queue_is_offered_changed_and_said() {
         destination: "orders".to_owned(),
         ..QueueEdge::default()
     };
-    let (value, words) = flow::changes::subject_options(&[], &[edge.clone()]).pop().unwrap();
+    let (value, words) = flow::changes::subject_options(&[], std::slice::from_ref(&edge)).pop().unwrap();
     assert_eq!(words, "Messages in orders, publish to handle");
     let target = ChangeTarget::parse(&value).unwrap();
     assert_eq!(target, ChangeTarget::Queue(flow::changes::queue_of(&edge)));
