@@ -125,8 +125,11 @@ pub fn facts(finding: &Finding) -> Vec<Fact> {
         };
         match (&first.facts, &first.place) {
             (FindingFacts::SinceWhen(SinceWhenFacts { from_us, p50_us, .. }), _) => {
-                let words = format!("p50 {} \u{2192} {}{and}", duration(p50_us.0), duration(p50_us.1));
-                out.push(fact(format!("since {} UTC", format::moment(*from_us)), words));
+                let moment = format::moment(*from_us);
+                let to_second = moment.split('.').next().unwrap_or_default();
+                let (before, after) = (duration(p50_us.0), duration(p50_us.1));
+                let words = format!("UTC, p50 {before} \u{2192} {after}{and}");
+                out.push(fact(format!("since {to_second}"), words));
             }
             (FindingFacts::Who(facts), FindingPlace::Tag { key, value }) => {
                 let words = printable(&format!("as long with {key} = {value}{and}"));
