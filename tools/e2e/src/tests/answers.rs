@@ -293,3 +293,48 @@ pub async fn one_request_compared_with_itself_is_said_to_be_the_same(page: &Page
     let words = page.text("[data-test='compare-empty']").await?;
     ensure(words.contains("the same request"), || format!("the view says {words:?}"))
 }
+
+/// Makes a file of traces in which the work of one service takes 120 ms more from half of the time on.
+fn slower_since_half() -> Outcome<PathBuf> {
+    let slower = "--traces 200 --seed 4 --inject catalog:Catalog/GetProducts:0=+120000";
+    let files = [generated("half-1.json", "--traces 200 --seed 3")?, generated("half-2.json", slower)?];
+    let mut all = Vec::new();
+    for file in files {
+        let mut half: Value = serde_json::from_slice(&std::fs::read(file)?)?;
+        let Some(traces) = half["data"].as_array_mut() else { continue };
+        let starts = |traces: &[Value]| -> Vec<u64> {
+            let spans = traces.iter().filter_map(|trace| trace["spans"].as_array()).flatten();
+            spans.filter_map(|span| span["startTime"].as_u64()).collect()
+        };
+        let from_us = starts(&all).into_iter().max().map_or(0, |last| last + 1_000_000);
+        let first_us = starts(traces).into_iter().min().unwrap_or_default();
+        for span in traces.iter_mut().filter_map(|trace| trace["spans"].as_array_mut()).flatten() {
+            let start_us = span["startTime"].as_u64().unwrap_or_default();
+            span["startTime"] = json!((start_us - first_us) + from_us.max(first_us));
+        }
+        all.append(traces);
+    }
+    let file = scratch()?.join("since-half.json");
+    std::fs::write(&file, json!({ "data": all }).to_string())?;
+    Ok(file)
+}
+
+pub async fn a_service_says_since_when_it_is_the_reason(page: &Page) -> Outcome {
+    page.open("view=findings").await?;
+    page.drop_files(&[slower_since_half()?]).await?;
+    page.ready().await?;
+    page.hidden("[data-test='findings-coming']").await?;
+    let block = page.text(".finding-block").await?;
+    ensure(block.contains("The own work of catalog takes") && block.contains("since 2024-"), || {
+        block.clone()
+    })?;
+    page.picture("findings-since").await?;
+    // It is said once.
+    let kinds = page.attributes("[data-test='finding']", "data-kind").await?;
+    ensure(!kinds.iter().any(|kind| kind == "SinceWhen"), || format!("{kinds:?}"))?;
+    page.run("[...document.querySelectorAll(\".finding-block [data-test='finding-explained']\")].find((e) => e.textContent === 'Show requests since then').click()").await?;
+    page.until("the requests", VIEW, |view| view == "requests").await?;
+    page.ready().await?;
+    let hash = page.run("return location.hash").await?;
+    ensure(hash.as_str().is_some_and(|hash| hash.contains("from=")), || hash.to_string())
+}

@@ -159,6 +159,7 @@ pub const ALL: &[Test] = tests![
     answers::errors_say_what_happened_and_when,
     answers::views_say_of_how_many_endpoints_they_speak,
     answers::one_request_compared_with_itself_is_said_to_be_the_same,
+    answers::a_service_says_since_when_it_is_the_reason,
     findings::cards_say_what_the_binary_finds_and_lead_to_it,
     findings::views_begin_with_the_first_finding,
     findings::a_search_dims_counts_and_steps_through_cards_too,
