@@ -172,7 +172,10 @@ impl PageView for ErrorsView {
     fn show_choices(&mut self, page: Page) {
         self.chart.with(|chart| chart.follow(page));
         let slot = &page.queries().findings;
-        if let Some(findings) = slot.get().filter(|_| self.timed != slot.revision()) {
+        // Findings may be of the other set, or of what was chosen before.
+        let findings = slot.fresh().filter(|_| page.of_findings().0 == page.address().selection());
+        self.times.element().show(findings.is_some());
+        if let Some(findings) = findings.filter(|_| self.timed != slot.revision()) {
             self.timed = slot.revision();
             self.times.set(page, &findings);
         }

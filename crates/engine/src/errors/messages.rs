@@ -1,7 +1,9 @@
 //! What errors say: the messages of spans in which errors start.
 
 use crate::flame::{Observer, PathTable};
+use crate::requests::Weighing;
 use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::Weight;
 use pathlight_trace::{Endpoint, EndpointId, Flags, Role, TagSetId, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -52,7 +54,7 @@ pub struct ErrorMessages {
     pub without: u64,
 }
 
-/// The messages in the requests of one worker: the accumulator.
+/// The messages in the requests of one worker, in units of weight: the accumulator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageCounts {
     counts: BTreeMap<ErrorMessage, u64>,
@@ -62,13 +64,15 @@ pub struct MessageCounts {
 impl MessageCounts {
     /// Joins those of disjoint requests, and finishes.
     pub(super) fn finish(parts: Vec<MessageCounts>) -> ErrorMessages {
-        let without = parts.iter().map(|part| part.without).sum();
+        let rounded = |units: u64| (units + u64::from(Weight::UNITS / 2)) / u64::from(Weight::UNITS);
+        let without = rounded(parts.iter().map(|part| part.without).sum());
         let mut counts: BTreeMap<ErrorMessage, u64> = BTreeMap::new();
         for (message, errors) in parts.into_iter().flat_map(|part| part.counts) {
             *counts.entry(message).or_default() += errors;
         }
         let in_all = counts.len() as u64;
-        let mut most: Vec<(ErrorMessage, u64)> = counts.into_iter().collect();
+        let mut most: Vec<(ErrorMessage, u64)> =
+            counts.into_iter().map(|(message, units)| (message, rounded(units))).collect();
         // Stable: equal ones stay by endpoint, tag and text.
         most.compact_sort_by(|a, b| b.1.cmp(&a.1));
         most.truncate(MOST_MESSAGES);
@@ -79,10 +83,18 @@ impl MessageCounts {
 /// Counts the messages of the requests of one worker.
 #[derive(Default)]
 pub(super) struct MessagesObserver {
-    /// Errors that start, by endpoint and tags.
+    /// Errors that start, in units of weight, by endpoint and tags.
     counts: FxHashMap<(EndpointId, TagSetId), u64>,
     /// By span of the request: whether a child is in error.
     has_error_below: Vec<bool>,
+    weighing: Weighing,
+}
+
+impl MessagesObserver {
+    /// Returns one that counts by weight.
+    pub(super) fn by(weighing: Weighing) -> MessagesObserver {
+        MessagesObserver { weighing, ..MessagesObserver::default() }
+    }
 }
 
 impl Observer for MessagesObserver {
@@ -93,6 +105,7 @@ impl Observer for MessagesObserver {
         if facts.errors == 0 {
             return;
         }
+        let units = u64::from(self.weighing.weight(set, facts).units());
         let root = facts.row - tree.first;
         let end = tree.subtree_end[root as usize];
         self.has_error_below.clear();
@@ -104,7 +117,7 @@ impl Observer for MessagesObserver {
                 continue;
             }
             if !self.has_error_below[span as usize] {
-                *self.counts.entry((set.endpoint(row), set.tag_set(row))).or_default() += 1;
+                *self.counts.entry((set.endpoint(row), set.tag_set(row))).or_default() += units;
             }
             if span != root {
                 self.has_error_below[tree.parent[span as usize] as usize] = true;

@@ -42,6 +42,7 @@ impl RequestPass for ErrorsPass {
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
         let observer = ErrorsObserver::new(over.set, over.settings.overlap).by(over.weighing);
-        over.walk((observer, MessagesObserver::default()))
+        let messages = MessagesObserver::by(over.weighing);
+        over.walk((observer, messages))
     }
 }

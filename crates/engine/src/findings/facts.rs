@@ -4,7 +4,7 @@ use super::FindingTag;
 use crate::queues::QueueExample;
 use crate::requests::{PercentileRange, RequestType};
 use crate::verdict::one_set::ServiceCost;
-use crate::verdict::{Certainty, ServicePart, ServicesReport};
+use crate::verdict::{Certainty, ServicePart, ServicesReport, Subject};
 use pathlight_base::statistics::Interval;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -392,8 +392,20 @@ pub struct TakesLonger {
     pub service: String,
     /// The part of the service.
     pub part: ServicePart,
+    /// The only service on the other side of the calls, if they are calls and there is one.
+    pub other: Option<String>,
     /// How much longer it takes, in microseconds per slower request.
     pub excess_us: f64,
+}
+
+impl TakesLonger {
+    /// Returns whether it is a part of the service of a subject, or the same waits seen from the other side.
+    pub(super) fn is_of(&self, subject: &Subject) -> bool {
+        let waits = [ServicePart::In, ServicePart::Out];
+        let is_other = || self.other.as_ref() == Some(&subject.service) && self.part != subject.part;
+        self.service == subject.service
+            || waits.contains(&self.part) && waits.contains(&subject.part) && is_other()
+    }
 }
 
 /// A stretch of time in which slow requests start.

@@ -175,8 +175,8 @@ fn explained(findings: Vec<Finding>) -> Vec<Finding> {
         findings.into_iter().partition(|finding| finding.reason().is_some());
     for other in others {
         let is_it = |finding: &&mut Finding| {
-            let subject = finding.subject();
-            subject.is_some_and(|of| other.reason().is_some_and(|reason| reason.service == of.service))
+            let (subject, reason) = (finding.subject(), other.reason());
+            subject.zip(reason).is_some_and(|(subject, reason)| reason.is_of(&subject))
         };
         match out.iter_mut().find(is_it) {
             Some(known) => known.explain(other),

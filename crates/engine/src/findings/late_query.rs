@@ -159,6 +159,7 @@ async fn takes_longer(
     Ok(lead.map(|(service, lead)| TakesLonger {
         service: service.service.clone(),
         part: lead.part,
+        other: lead.only_callee.clone().or_else(|| lead.only_caller.clone()),
         excess_us: lead.excess.excess_us,
     }))
 }

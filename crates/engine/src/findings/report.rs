@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// What costs this many times what it did before is new.
 const TWICE: f64 = 2.0;
 
-/// Callers whose flow is judged: each takes passes of its own.
+/// Callers whose flow is judged.
 const MOST_CALLERS: usize = 3;
 
 /// What a finding is about.

@@ -147,10 +147,6 @@ impl DoneWhatIf {
             changed.intervals(tree, &mut self.own);
             return;
         }
-        if self.spans_kept > SPANS_KEPT {
-            self.others.clear();
-            self.spans_kept = 0;
-        }
         let mut intervals = Vec::new();
         changed.intervals(tree, &mut intervals);
         intervals.truncate(tree.len());
@@ -171,6 +167,11 @@ impl DoneWhatIf {
     /// Finds where what a request leads to begins and ends after the changes; each comes after what sent it.
     fn find(&mut self, set: &TraceSet, own: &Tree, root: u32) {
         self.moved.clear();
+        // Between requests: what one of them asks about has to stay until its end.
+        if self.spans_kept > SPANS_KEPT {
+            self.others.clear();
+            self.spans_kept = 0;
+        }
         let units: Vec<Unit> = self.follower.units().to_vec();
         let mut has_own = false;
         for unit in &units {
@@ -205,7 +206,9 @@ impl DoneWhatIf {
                     places,
                 );
             }
-            moved.end_us = [moved.start_us[0] + before_us, moved.start_us[1] + after_us];
+            let [before_start_us, after_start_us] = moved.start_us;
+            moved.end_us =
+                [before_start_us.saturating_add(before_us), after_start_us.saturating_add(after_us)];
             self.moved.push(moved);
             self.follower = follower;
         }
@@ -225,13 +228,13 @@ impl DoneWhatIf {
         let received_us = message.end_us;
         (moved.edge, moved.from) = (self.edge(set, message), from);
         let begun_us = self.moved[from].start_us;
-        let end_us = [0, 1].map(|side: usize| begun_us[side] + places[side].1);
-        let start_us = [0, 1].map(|side: usize| begun_us[side] + places[side].0);
+        let end_us = [0, 1].map(|side: usize| begun_us[side].saturating_add(places[side].1));
+        let start_us = [0, 1].map(|side: usize| begun_us[side].saturating_add(places[side].0));
         let sent_start_us = sending.raw_start_us(set, sender);
         let sent_end_us = sent_start_us.saturating_add(set.duration_us(message.sender));
         let since_us = since_us(sent_start_us, sent_end_us, received_us);
         let by = if is_sender && since_us == sent_end_us { end_us } else { start_us };
-        let shift_us = by[1] as i64 - by[0] as i64;
+        let shift_us = (i128::from(by[1]) - i128::from(by[0])).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
         let others_us = self.others_sent_us(set, message.receiver, message.sender, received_us);
         // What is received together waits for the last that is sent.
         let last = |us: u64| others_us.map_or(us, |others_us| us.max(others_us));

@@ -206,7 +206,7 @@ pub struct FlowParent {
 }
 
 impl FlowParent {
-    /// Parents less of whose time is recoverable, as a divisor of the greatest `calls_us`, are compared by that time.
+    /// A parent of which less than this part of the greatest `calls_us` is recoverable is ranked by the time of its calls.
     const LITTLE: u64 = 100;
     /// A parent with fewer invocations is hardly ever called.
     pub const FEW: u64 = 30;

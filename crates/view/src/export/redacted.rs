@@ -9,7 +9,7 @@ use pathlight_engine::diagnosis::{DiagnosisReport, GroupSubspan, PlacesReport, S
 use pathlight_engine::findings::{
     AbnormalFacts, CostFacts, Finding, FindingFacts, FindingPlace, FindingsReport, Gap, NotInstrumentedFacts,
     OneAfterTheOtherFacts, QueueFacts, ReadWithCareFacts, SinceWhenFacts, SlowTailFacts, TagsReport,
-    WhoFacts, WorkAfterFacts,
+    TakesLonger, WhoFacts, WorkAfterFacts,
 };
 use pathlight_engine::heatmap::ColumnOrder;
 use pathlight_engine::queues::QueueExample;
@@ -133,6 +133,13 @@ fn walk_tail(tail: &mut SlowTailFacts, see: &mut dyn FnMut(Named<'_>)) {
     tail.tag.iter_mut().filter_map(|tag| tag.at.as_mut()).for_each(|at| see(Named::Endpoint(at)));
 }
 
+fn walk_longer(longer: &mut Option<TakesLonger>, see: &mut dyn FnMut(Named<'_>)) {
+    if let Some(longer) = longer {
+        see(Named::Service(&mut longer.service));
+        longer.other.iter_mut().for_each(|other| see(Named::Service(other)));
+    }
+}
+
 fn walk_gap(gap: &mut Option<Gap>, see: &mut dyn FnMut(Named<'_>)) {
     let between = gap.iter_mut().flat_map(|gap| gap.between.iter_mut().flatten());
     between.for_each(|endpoint| see(Named::Endpoint(endpoint)));
@@ -179,10 +186,10 @@ fn walk_finding(finding: &mut Finding, see: &mut dyn FnMut(Named<'_>)) {
         }
         FindingFacts::Who(WhoFacts { root, longer, .. }) => {
             see(Named::Type(root));
-            longer.iter_mut().for_each(|longer| see(Named::Service(&mut longer.service)));
+            walk_longer(longer, see);
         }
         FindingFacts::SinceWhen(SinceWhenFacts { longer, .. }) => {
-            longer.iter_mut().for_each(|longer| see(Named::Service(&mut longer.service)));
+            walk_longer(longer, see);
         }
         FindingFacts::Queue(QueueFacts { sender, receiver, .. }) => {
             [sender, receiver].into_iter().for_each(|of| see(Named::Endpoint(of)));

@@ -121,6 +121,7 @@ pub fn facts(finding: &Finding) -> Vec<Fact> {
     for (first, others) in finding.explained() {
         let and = match others.len() as u64 {
             0 => String::new(),
+            more if first.kind() == FindingKind::Who => format!("; {} too", counted(more, "other tag")),
             more => format!("; {} too", counted(more, "other type")),
         };
         match (&first.facts, &first.place) {

@@ -6,6 +6,7 @@ pub mod fingerprint;
 pub(crate) mod json;
 pub mod links;
 mod overview;
+mod reasons;
 pub(crate) mod sentences;
 pub mod tag_rows;
 mod why;

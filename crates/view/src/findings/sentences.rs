@@ -1,6 +1,7 @@
 //! Findings as sentences, by kind.
 
 use crate::compare;
+use crate::findings::reasons::{likewise, takes_longer};
 use crate::flow::prediction::off_words;
 use crate::queues;
 use crate::say::sentence::Sentence;
@@ -10,8 +11,8 @@ use pathlight_base::statistics::Interval;
 use pathlight_engine::findings::{
     AbnormalFacts, BesideCall, BurstsFacts, CostFacts, CostInTail, ErrorsFacts, Finding, FindingFacts,
     FindingPlace, Gap, Halved, NotInstrumentedFacts, OneAfterTheOtherFacts, OutsideRequestsFacts, QueueFacts,
-    ReadWithCareFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TakesLonger, TimeoutFacts,
-    WhoFacts, WorkAfterFacts,
+    ReadWithCareFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TimeoutFacts, WhoFacts,
+    WorkAfterFacts,
 };
 use pathlight_engine::flow::MendedLatency;
 use pathlight_engine::verdict::one_set::ServiceCost;
@@ -93,7 +94,7 @@ fn mended(out: Sentence, latency: &MendedLatency) -> Sentence {
     if named.parts.is_empty() { out } else { out.then(named).text(".") }
 }
 
-fn place(sentence: Sentence, place: &FindingPlace) -> Sentence {
+pub(super) fn place(sentence: Sentence, place: &FindingPlace) -> Sentence {
     match place {
         FindingPlace::Endpoint(endpoint) => sentence.name(endpoint),
         FindingPlace::RequestType(kind) => sentence.name(&kind.name()),
@@ -497,38 +498,6 @@ fn who(out: Sentence, finding: &Finding, facts: &WhoFacts) -> Sentence {
         None => out,
     };
     takes_longer(out, longer.as_ref(), "; what takes longer with it is ").text(".")
-}
-
-/// Names what else is slower for the same reason.
-fn likewise(out: Sentence, others: &[Finding]) -> Sentence {
-    let named = others.iter().enumerate().fold(out, |out, (at, other)| {
-        let out = out.text(if at == 0 { " So do " } else { ", " });
-        match (&other.facts, &other.place) {
-            (FindingFacts::SinceWhen(facts), place) => {
-                let (before, after) = facts.p50_us;
-                let words = format!("{} \u{2192} {}", duration(before), duration(after));
-                self::place(out, place).text(" (").number(words).text(")")
-            }
-            (FindingFacts::Who(facts), FindingPlace::Tag { key, value }) => {
-                let words = format::printable(&format!(" with {key} = {value} ("));
-                out.name(&facts.root.name()).text(&words).number(times(facts.ratio)).text(")")
-            }
-            (_, place) => self::place(out, place),
-        }
-    });
-    if others.is_empty() { named } else { named.text(".") }
-}
-
-/// Says which part of a service is the reason that requests are slower.
-fn takes_longer(out: Sentence, longer: Option<&TakesLonger>, begin: &str) -> Sentence {
-    let Some(TakesLonger { service, part, excess_us }) = longer else { return out };
-    let out = out.text(begin);
-    let out = match part {
-        ServicePart::Own => out.service(service).text("'s own work: "),
-        ServicePart::In => out.text("calls into ").service(service).text(": "),
-        ServicePart::Out => out.text("calls that ").service(service).text(" makes: "),
-    };
-    out.number(format::change(*excess_us)).text(" per request")
 }
 
 /// Says since when a type is slower.

@@ -36,9 +36,9 @@ pub(crate) struct Blamed<'a> {
     pub hit: Option<HitRequests>,
     /// Of waiting: the services that wait, the one with most first.
     pub callers: Vec<&'a str>,
-    /// Since when it takes longer, where requests of a type are slower since then for this reason.
+    /// Since when the service takes longer, in whichever part, where requests of a type are slower since then for this reason.
     pub since: Option<Since<'a>>,
-    /// With which tag it takes longer, where requests with that tag are slower for this reason.
+    /// With which tag the service takes longer, in whichever part, where requests with that tag are slower for this reason.
     pub with_tag: Option<WithTag<'a>>,
     /// The latency of the requests if it took what is usual, by the flows of all traces.
     pub mended_us: Option<Percentiles>,

@@ -82,7 +82,7 @@ pub fn compared(a: &RangeFacts, b: &RangeFacts) -> Option<&'static str> {
     let is_uneven =
         |facts: &RangeFacts| facts.weighted.as_ref().is_some_and(|of| of.is_off && !of.all.are_equal());
     (is_uneven(a) || is_uneven(b)).then_some(
-        "Traces stand for unequal numbers of requests, and as chosen each counts once: differences may be those of how they were \
+        "Traces stand for unequal numbers of requests, and you chose to count each once: differences may be those of how they were \
          sampled.",
     )
 }
