@@ -2,7 +2,6 @@
 
 use js_sys::Array;
 use pathlight_view::draw::color;
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -217,17 +216,6 @@ pub fn icon(path: &str) -> Element {
     svg
 }
 
-/// Bytes of a text that are shown: a browser lays out a name of a megabyte for a second.
-const IN_SIGHT: usize = 8_000;
-
-/// Returns what is shown of a text; what is cut ends in dots.
-fn in_sight(text: &str) -> Cow<'_, str> {
-    match text.len() > IN_SIGHT {
-        true => Cow::Owned(format!("{}\u{2026}", &text[..text.floor_char_boundary(IN_SIGHT)])),
-        false => Cow::Borrowed(text),
-    }
-}
-
 impl El {
     /// Wraps an element of the page.
     pub fn from_html(element: HtmlElement) -> El {
@@ -268,7 +256,7 @@ impl El {
 
     /// Appends text.
     pub fn text(self, text: &str) -> El {
-        let _ = self.0.append_child(&create_text(&in_sight(text)));
+        let _ = self.0.append_child(&create_text(text));
         self
     }
 
@@ -324,9 +312,8 @@ impl El {
 
     /// Replaces its text if it is another.
     pub fn set_text(&self, text: &str) {
-        let text = in_sight(text);
-        if self.0.text_content().as_deref() != Some(&*text) {
-            self.0.set_text_content(Some(&text));
+        if self.0.text_content().as_deref() != Some(text) {
+            self.0.set_text_content(Some(text));
         }
     }
 
