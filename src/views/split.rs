@@ -244,6 +244,7 @@ impl PageView for SplitView {
         let types = page.queries().overview.get().map_or(0, |overview| overview.request_types.len());
         self.title.set_text(&split::title(&page.address(), &report, types));
         self.table.set_rows(report.values.clone(), &why);
+        self.sum.say(report.sums.as_ref());
         self.chart.canvas().set("data-values", &report.values.len().to_string());
         self.chart.renew(|chart| chart.plot.report = report);
     }

@@ -8,6 +8,7 @@ use pathlight_base::format::{count, counted, duration};
 use pathlight_engine::queries;
 use pathlight_engine::split::{ProposalsReport, ProposedValue, SplitOf, SplitReport, TagProposal};
 use pathlight_trace::Endpoint;
+use pathlight_view::endpoints::sums_note;
 use pathlight_view::{json, split};
 use std::fmt::Write as _;
 
@@ -97,6 +98,10 @@ fn to_text(report: &SplitReport, rows: usize) -> String {
         more(report.values.len(), rows, "value"),
         count(report.missing)
     );
+    let note = report.sums.as_ref().map(sums_note).unwrap_or_default();
+    if !note.is_empty() {
+        let _ = writeln!(out, "{note}");
+    }
     if report.others.0 > 0 {
         let (values, samples) = report.others;
         let _ = writeln!(out, "{} with {}", counted(samples, "sample"), counted(values, "rarer value"));

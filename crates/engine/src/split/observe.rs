@@ -111,21 +111,21 @@ pub struct SplitReport {
     pub points_us: Vec<f64>,
     /// By number of samples, most first (ties by value): the first is what the others are compared with.
     pub values: Vec<SplitValue>,
-    /// The tag whose numbers are summed.
-    pub sum_key: Option<String>,
+    /// The sums of the numbers of another tag, which stand at the values too.
+    pub sums: Option<TagSumsReport>,
 }
 
 impl SplitReport {
     /// Takes the sums of the numbers of another tag.
     pub(crate) fn take_sums(&mut self, sums: TagSumsReport) {
         let mut by_value: BTreeMap<String, TagSum> = BTreeMap::new();
-        for sum in sums.rows {
+        for sum in &sums.rows {
             if let SumPlace::Value(value) = &sum.place {
-                by_value.insert(value.clone(), sum);
+                by_value.insert(value.clone(), sum.clone());
             }
         }
         self.values.iter_mut().for_each(|value| value.sum = by_value.remove(&value.value));
-        self.sum_key = Some(sums.key);
+        self.sums = Some(sums);
     }
 }
 

@@ -37,7 +37,11 @@ public_json! {
         /// microseconds.
         values: Vec<Value<'a>> = report.values.iter().map(Value::of).collect(),
         /// The tag whose numbers are summed (`--sum`); `null` without.
-        sum_of: Option<&'a str> = report.sum_key.as_deref(),
+        sum_of: Option<&'a str> = report.sums.as_ref().map(|sums| sums.key.as_str()),
+        /// Whether that tag has too many values to store, so that its sums are not known.
+        sum_unknown: bool = report.sums.as_ref().is_some_and(|sums| sums.is_unknown),
+        /// Whether it has, and each of its numbers is rounded to three digits.
+        sum_rounded: bool = report.sums.as_ref().is_some_and(|sums| sums.is_rounded),
     }
 }
 
