@@ -134,11 +134,8 @@ impl FromStr for Speed {
         let bad = || GenerateError::Speed(text.to_owned());
         let (endpoint, amount) = text.rsplit_once('=').ok_or_else(bad)?;
         let (amount, is_whole) = amount.strip_suffix("@whole").map_or((amount, false), |it| (it, true));
-        let percent: f64 = amount.strip_suffix('%').and_then(|it| it.parse().ok()).ok_or_else(bad)?;
-        if endpoint.is_empty() || !(-100.0..=1000.0).contains(&percent) {
-            return Err(bad());
-        }
-        Ok(Speed { endpoint: endpoint.to_owned(), share_ppm: (percent * 10_000.0).round() as i32, is_whole })
+        let share_ppm = added_ppm(amount).filter(|_| !endpoint.is_empty()).ok_or_else(bad)?;
+        Ok(Speed { endpoint: endpoint.to_owned(), share_ppm, is_whole })
     }
 }
 
@@ -159,12 +156,16 @@ impl FromStr for QueueWait {
     fn from_str(text: &str) -> Result<QueueWait, GenerateError> {
         let bad = || GenerateError::Queue(text.to_owned());
         let (queue, amount) = text.split_once('=').ok_or_else(bad)?;
-        let percent: f64 = amount.strip_suffix('%').and_then(|it| it.parse().ok()).ok_or_else(bad)?;
-        if !GeneratedMessage::QUEUES.contains(&queue) || !(-100.0..=1000.0).contains(&percent) {
-            return Err(bad());
-        }
-        Ok(QueueWait { queue: queue.to_owned(), share_ppm: (percent * 10_000.0).round() as i32 })
+        let is_known = GeneratedMessage::QUEUES.contains(&queue);
+        let share_ppm = added_ppm(amount).filter(|_| is_known).ok_or_else(bad)?;
+        Ok(QueueWait { queue: queue.to_owned(), share_ppm })
     }
+}
+
+/// Reads a share of a time that is added, such as `-50%` or `20%`, in millionths; `None` beyond -100 % and 1,000 %.
+fn added_ppm(text: &str) -> Option<i32> {
+    let percent: f64 = text.strip_suffix('%')?.parse().ok()?;
+    (-100.0..=1000.0).contains(&percent).then(|| (percent * 10_000.0).round() as i32)
 }
 
 /// Options of a generated set of traces.

@@ -19,6 +19,17 @@ pub enum SumPlace {
     NoValue,
 }
 
+impl SumPlace {
+    /// Returns service and operation of an endpoint; of a value an empty one and the value.
+    pub fn names(&self) -> (&str, &str) {
+        match self {
+            SumPlace::Endpoint(endpoint) => endpoint.names(),
+            SumPlace::Value(value) => ("", value),
+            SumPlace::NoValue => ("", ""),
+        }
+    }
+}
+
 /// Numbers by place, before they are summed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Numbers {

@@ -63,51 +63,43 @@ pub(super) fn slower_queues(report: &ServicesReport, latency_us: f64) -> Vec<Fin
 /// Returns the queue with most time of one set, if its messages wait at least as long as all answers take: then more time
 /// passes in it than in all else until the requests are done. `requests` are all, and their mean latency in microseconds.
 pub(super) fn longest_queue(sent: &QueuesPart, (requests, latency_us): (u64, f64)) -> Option<Finding> {
-    let GreatestQueue { name, messages, requests: senders, sum_us, longest, .. } = greatest(sent)?;
-    let stake_us = sum_us as f64 / requests.max(1) as f64;
-    if stake_us < latency_us {
-        return None;
-    }
-    let (sender, receiver, destination) = name;
-    let place = FindingPlace::Endpoint(receiver.clone());
-    let mean_us = sum_us as f64 / messages.max(1) as f64;
-    let facts = QueueFacts {
-        sender,
-        receiver,
-        destination,
-        messages,
-        mean_us,
-        before_us: None,
-        latency_us,
-        path_us: None,
-        longest,
-    };
-    Some(Finding { stake_us, ..untested_finding(place, senders, requests, FindingFacts::Queue(facts)) })
+    let queue = greatest(sent)?;
+    let stake_us = queue.sum_us as f64 / requests.max(1) as f64;
+    (stake_us >= latency_us)
+        .then(|| Finding { stake_us, ..queue_of_one_set(queue, None, (requests, latency_us)) })
 }
 
 /// Returns the queues of one set that take most of the latency of requests until everything is done, if they surely take a
 /// share of it. `requests` are all, and their mean latency in microseconds.
 pub(super) fn queues_on_path(sent: &QueuesPart, (requests, latency_us): (u64, f64)) -> Vec<Finding> {
     let of = |(queue, interval): (GreatestQueue, Interval)| {
-        let GreatestQueue { name, messages, requests: senders, sum_us, path_us, longest } = queue;
-        let (sender, receiver, destination) = name;
-        let place = FindingPlace::Endpoint(receiver.clone());
-        let mean_us = sum_us as f64 / messages.max(1) as f64;
-        let stake_us = path_us as f64 / requests.max(1) as f64;
-        let facts = QueueFacts {
-            sender,
-            receiver,
-            destination,
-            messages,
-            mean_us,
-            before_us: None,
-            latency_us,
-            path_us: Some(stake_us),
-            longest,
-        };
-        let found = untested_finding(place, senders, requests, FindingFacts::Queue(facts));
+        let stake_us = queue.path_us as f64 / requests.max(1) as f64;
+        let found = queue_of_one_set(queue, Some(stake_us), (requests, latency_us));
         Finding { stake_us, interval: Some(interval), ..found }
     };
     let is_worth = |(_, interval): &(GreatestQueue, Interval)| interval.low >= WORTH_SHARE * latency_us;
     costliest(sent, requests).into_iter().filter(is_worth).take(MOST).map(of).collect()
+}
+
+/// Returns the finding about a queue of one set, without its stake.
+fn queue_of_one_set(
+    queue: GreatestQueue,
+    path_us: Option<f64>,
+    (requests, latency_us): (u64, f64),
+) -> Finding {
+    let GreatestQueue { name, messages, requests: senders, sum_us, longest, .. } = queue;
+    let (sender, receiver, destination) = name;
+    let place = FindingPlace::Endpoint(receiver.clone());
+    let facts = QueueFacts {
+        sender,
+        receiver,
+        destination,
+        messages,
+        mean_us: sum_us as f64 / messages.max(1) as f64,
+        before_us: None,
+        latency_us,
+        path_us,
+        longest,
+    };
+    untested_finding(place, senders, requests, FindingFacts::Queue(facts))
 }

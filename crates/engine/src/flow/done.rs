@@ -7,7 +7,7 @@ use super::whatif::{Shares, WhatIfLatencies};
 use super::{Changes, FlowModel, QueueName, SubjectTime};
 use crate::flame::done::{Follower, QueuedMessage, Unit, around, queue_endpoint};
 use crate::flame::{Observer, PathTable};
-use crate::queues::{destination, since_us};
+use crate::queues::{queue_between, since_us};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::{Endpoint, EndpointId, Interner, Overlap, TraceSet, Tree};
 use rustc_hash::FxHashMap;
@@ -94,10 +94,7 @@ impl DoneWhatIf {
     /// Returns the number of the edge of a message.
     fn edge(&mut self, set: &TraceSet, message: &QueuedMessage) -> usize {
         let (from, to) = (set.endpoint(message.sender), set.endpoint(message.receiver));
-        let named = match destination(set, message.receiver) {
-            "" => destination(set, message.sender),
-            named => named,
-        };
+        let named = queue_between(set, message.sender, message.receiver);
         let key = (from.0, to.0, self.destinations.intern(named).0);
         if let Some(&number) = self.numbers.get(&key) {
             return number;

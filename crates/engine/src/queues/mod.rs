@@ -16,5 +16,5 @@ pub(crate) use changes::{GreatestQueue, changes, costliest, greatest, path_times
 pub use links::LinkCounts;
 pub use missing::{MOST_NAMED, MissingTracesReport, missing_of};
 pub use observe::QueuesPart;
-pub(crate) use observe::{Receivers, destination, fan_in, since_us};
+pub(crate) use observe::{Receivers, fan_in, queue_between, since_us};
 pub use report::{QueueEdge, QueueExample, QueuesReport};

@@ -88,6 +88,14 @@ pub(crate) fn destination(set: &TraceSet, row: u32) -> &str {
     DESTINATION_KEYS.iter().find_map(|key| set.tags.value(set.tag_set(row), key)).unwrap_or("")
 }
 
+/// Returns the name of the queue between two spans, which the receiver says, else the sender; empty if none does.
+pub(crate) fn queue_between(set: &TraceSet, sender: u32, receiver: u32) -> &str {
+    match destination(set, receiver) {
+        "" => destination(set, sender),
+        named => named,
+    }
+}
+
 /// An edge by numbers that hold within an observer.
 pub(super) type EdgeKey = (u32, u32, u32);
 

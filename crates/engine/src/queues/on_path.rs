@@ -1,7 +1,7 @@
 //! The messages that requests lead to until everything is done, with what each takes of the way to the end
 //! (`docs/definitions/verdict.md` section 12).
 
-use super::observe::{EdgeKey, EdgePart, QueuesPart, ReceivedBy, destination, example, since_us};
+use super::observe::{EdgeKey, EdgePart, QueuesPart, ReceivedBy, example, queue_between, since_us};
 use super::report::QueueExample;
 use crate::flame::done::DonePath;
 use crate::flame::{Observer, PathTable, pack_sorted};
@@ -64,10 +64,7 @@ impl Observer for PathObserver {
             let since_us = since_us(sent_us, sent_us.saturating_add(set.duration_us(sender_row)), start_us);
             let wait_us = start_us.saturating_sub(since_us);
             let path_us = on_path.iter().find(|of| of.0 == row).map_or(0, |of| of.1);
-            let named = match destination(set, row) {
-                "" => destination(set, sender_row),
-                named => named,
-            };
+            let named = queue_between(set, sender_row, row);
             let key = (set.endpoint(sender_row).0, set.endpoint(row).0, destinations.intern(named).0);
             let messages = edges.entry(key).or_default();
             if messages.last.replace(request) != Some(request) {

@@ -2,9 +2,7 @@
 
 use crate::json::parts::{Text, ends, percent, pretty, public_json};
 use pathlight_base::statistics::Distribution;
-use pathlight_engine::endpoints::{
-    Affected, ImpactReport, ImpactRow, RootRow, SumPlace, TagSum, TagSumsReport,
-};
+use pathlight_engine::endpoints::{Affected, ImpactReport, ImpactRow, RootRow, TagSum, TagSumsReport};
 use pathlight_engine::flame::HistogramsReport;
 use std::collections::BTreeMap;
 
@@ -146,9 +144,9 @@ public_json! {
     /// The numbers of a tag at one endpoint.
     SumRow<'a>(report: &'a TagSumsReport, row: &'a TagSum) {
         /// Service name.
-        service: &'a str = place(row).0,
+        service: &'a str = row.place.names().0,
         /// Operation name.
-        operation: &'a str = place(row).1,
+        operation: &'a str = row.place.names().1,
         /// Sum over all requests divided by their number, also of those that do not have it.
         per_request: f64 = report.per_request(row),
         #[serde(flatten)]
@@ -171,15 +169,6 @@ public_json! {
         spans: u64 = row.spans,
         /// Requests with such a span.
         traces: u64 = row.requests,
-    }
-}
-
-/// Returns the endpoint that numbers are summed of.
-fn place(row: &TagSum) -> (&str, &str) {
-    match &row.place {
-        SumPlace::Endpoint(endpoint) => endpoint.names(),
-        SumPlace::Value(value) => ("", value),
-        SumPlace::NoValue => ("", ""),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::table::{Column, PER_REQUEST, Table, WHEN_PRESENT};
 use pathlight_base::format;
-use pathlight_engine::endpoints::{SumPlace, TagSum, TagSumsReport};
+use pathlight_engine::endpoints::{TagSum, TagSumsReport};
 use pathlight_engine::queries::{OverviewReport, TagKey};
 use pathlight_trace::is_measure;
 
@@ -27,11 +27,7 @@ impl SumLine {
     }
 
     fn name(&self) -> (&str, &str) {
-        match &self.sum.place {
-            SumPlace::Endpoint(endpoint) => endpoint.names(),
-            SumPlace::Value(value) => ("", value),
-            SumPlace::NoValue => ("", ""),
-        }
+        self.sum.place.names()
     }
 }
 

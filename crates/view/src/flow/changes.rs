@@ -20,7 +20,7 @@ use pathlight_engine::verdict::{ServicePart, Subject};
 use pathlight_trace::Endpoint;
 
 /// Begins the value of a queue among what can be changed.
-const QUEUE: &str = "queue:";
+pub(super) const QUEUE: &str = "queue:";
 
 /// Endpoints listed of those whose share changed, and of those that may take less than they do.
 pub const LISTED: usize = 12;

@@ -1,7 +1,7 @@
 //! What-ifs as people and programs write them, `in:cart=-50%` or `p99=300ms`, and the places of the loaded traces that they
 //! name.
 
-use super::changes::{queue_of, set_queue};
+use super::changes::{QUEUE, queue_of, set_queue};
 use pathlight_engine::flow::{
     CallTarget, ChangeOf, Changes, LatencyChange, NodeName, Parallel, Quantile, SubjectChange, SubjectTime,
 };
@@ -131,9 +131,6 @@ pub fn add_times(
     }
     Ok(())
 }
-
-/// Begins the name of a queue, as it is written.
-const QUEUE: &str = "queue:";
 
 /// Parts what is wanted of queues, written `queue:NAME`, from what is wanted of endpoints and subjects.
 pub fn of_queues(sessions: &[Session], wanted: &[WhatIfChange]) -> (Vec<WhatIfChange>, Vec<WhatIfChange>) {

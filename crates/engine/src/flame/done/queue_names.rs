@@ -1,7 +1,7 @@
 //! Queues as places: each edge has an endpoint of its own, so that all that tells of endpoints on the path tells of queues.
 
 use super::path::QueuedMessage;
-use crate::queues::destination;
+use crate::queues::queue_between;
 use pathlight_trace::{Endpoint, EndpointId, Interner, Symbol, TraceSet};
 use rustc_hash::FxHashMap;
 
@@ -21,7 +21,7 @@ impl QueueNames {
     /// Returns an endpoint that stands for the queue of a message, until it gets its name.
     pub fn number(&mut self, set: &TraceSet, message: &QueuedMessage) -> EndpointId {
         let QueuedMessage { sender, receiver, .. } = *message;
-        let named = self.destinations.intern(queue_of(set, message)).0;
+        let named = self.destinations.intern(queue_between(set, message.sender, message.receiver)).0;
         let (from, to) = (set.endpoint(sender), set.endpoint(receiver));
         let edges = &mut self.edges;
         let number = *self.numbers.entry((from.0, to.0, named)).or_insert_with(|| {
@@ -49,15 +49,7 @@ impl QueueNames {
 /// Returns the endpoint that stands for the queue of a message.
 pub(crate) fn queue_endpoint(set: &TraceSet, message: &QueuedMessage) -> Endpoint {
     let [from, to] = [message.sender, message.receiver].map(|row| set.endpoint(row));
-    name(set, from, to, queue_of(set, message))
-}
-
-/// Returns the name of the queue that the receiver says, else the sender; empty if none does.
-fn queue_of<'a>(set: &'a TraceSet, message: &QueuedMessage) -> &'a str {
-    match destination(set, message.receiver) {
-        "" => destination(set, message.sender),
-        named => named,
-    }
+    name(set, from, to, queue_between(set, message.sender, message.receiver))
 }
 
 /// Returns the service that stands for a queue.
