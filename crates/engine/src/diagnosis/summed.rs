@@ -2,17 +2,20 @@
 //! (`docs/definitions/summary.md` section 1, `tprof.md` section 2).
 
 use crate::diagnosis::{SpanEvent, Subspans, child_events, span_end};
-use crate::flame::{Observer, PathTable};
+use crate::flame::{Observer, PathTable, Reusable};
+use crate::summaries::LatencyBin;
 use crate::summaries::maps::by_key;
+use crate::summaries::names::{self, SetNames};
 use crate::summaries::section::{Kind, RootSums};
 use crate::summaries::sketch::{MOST, each_number, push_number};
-use crate::summaries::{LatencyBin, names};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::Moments;
-use pathlight_trace::{Endpoint, NO_ROW, ReadingRule, Role, SpanKind, TraceSet, Tree};
+use pathlight_base::touched::Touched;
+use pathlight_trace::{Endpoint, ReadingRule, Role, SpanKind, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::mem::take;
 
 /// Parts of the spans of an endpoint, in the requests of a root endpoint, beyond which they are not listed one by one.
 pub const MOST_PLACES: usize = 64;
@@ -246,15 +249,13 @@ type Key = (u32, Option<Place>, u32);
 
 /// Sums the spans of the requests of one set.
 pub(crate) struct DiagnosisObserver {
-    names: Vec<Endpoint>,
-    /// By endpoint of the set its place among the names.
-    number_of: Vec<u32>,
+    names: SetNames,
     orphans: u64,
     several_roots: u64,
     requests: u64,
     latency_us: Moments,
     bins: BTreeMap<u32, LatencyBin>,
-    seen: Vec<Seen>,
+    seen: Touched<Seen>,
     times: FxHashMap<Key, (u64, u128)>,
     events: Vec<SpanEvent>,
 }
@@ -262,11 +263,9 @@ pub(crate) struct DiagnosisObserver {
 impl DiagnosisObserver {
     /// Returns an observer that has seen nothing.
     pub fn new(set: &TraceSet) -> DiagnosisObserver {
-        let (names, number_of) = names::of_set(set);
         DiagnosisObserver {
-            seen: vec![Seen::default(); names.len()],
-            names,
-            number_of,
+            seen: Touched::default(),
+            names: SetNames::of(set),
             orphans: 0,
             several_roots: 0,
             requests: 0,
@@ -286,15 +285,15 @@ impl DiagnosisObserver {
     /// Takes note of a span in a request of this bin. The order of events is that of `tprof.md` section 2; of children
     /// that begin and end together, those of one endpoint are alike here.
     fn look(&mut self, set: &TraceSet, tree: &Tree, span: u32, bin: u32) {
-        let number = self.number_of[set.endpoint(tree.row(span)).0 as usize];
+        let number = self.names.number_of[set.endpoint(tree.row(span)).0 as usize];
         let (begin, end) = (tree.start_us[span as usize], tree.end_us[span as usize]);
         self.events.clear();
         for child in tree.sync_children(span) {
             let (start, end) = (tree.start_us[child as usize], tree.end_us[child as usize]);
-            let endpoint = self.number_of[set.endpoint(tree.row(child)).0 as usize];
+            let endpoint = self.names.number_of[set.endpoint(tree.row(child)).0 as usize];
             self.events.extend(child_events(start, end, endpoint));
         }
-        let service = |number: u32| &self.names[number as usize].service;
+        let service = |number: u32| &self.names.names[number as usize].service;
         let is_gap = matches!(self.events[..], [(_, _, _, child), _]
             if set.kind(tree.row(span)) == SpanKind::Client && service(child) != service(number));
         let (mut own, mut subspans) = (end - begin, Subspans::new(begin));
@@ -302,7 +301,7 @@ impl DiagnosisObserver {
             self.events.push(span_end(end));
             self.events.sort_unstable();
             own = 0;
-            let events = std::mem::take(&mut self.events);
+            let events = take(&mut self.events);
             for found in events.iter().filter_map(|event| subspans.pass(event)) {
                 // Counted from 1; none is 0.
                 let [previous, next] = [found.previous, found.next].map(|child| child.wrapping_add(1));
@@ -312,7 +311,7 @@ impl DiagnosisObserver {
             self.events = events;
         }
         self.add((number, None, bin), own);
-        let seen = &mut self.seen[number as usize];
+        let seen = self.seen.at(number);
         seen.requests += u64::from(seen.last != self.requests);
         seen.last = self.requests;
         seen.duration_us.add(end - begin);
@@ -352,8 +351,14 @@ impl Observer for DiagnosisObserver {
         }
     }
 
-    fn finish(self, _: &TraceSet) -> DiagnosisSums {
-        let mut times: Vec<(Key, (u64, u128))> = self.times.into_iter().collect();
+    fn finish(mut self, set: &TraceSet) -> DiagnosisSums {
+        self.take(set)
+    }
+}
+
+impl Reusable for DiagnosisObserver {
+    fn take(&mut self, _: &TraceSet) -> DiagnosisSums {
+        let mut times: Vec<(Key, (u64, u128))> = self.times.drain().collect();
         times.compact_sort_by_key(|of| of.0);
         let bins = |of: &[(Key, (u64, u128))]| {
             LatencyBins::of(of.iter().map(|&((_, _, number), (requests, us))| LatencyBin {
@@ -372,7 +377,7 @@ impl Observer for DiagnosisObserver {
                 row.places.push(PlaceTimes { place, times: bins(of) });
                 continue;
             }
-            let Seen { requests, duration_us, self_us, .. } = self.seen[endpoint as usize];
+            let &mut Seen { requests, duration_us, self_us, .. } = self.seen.at(endpoint);
             let own = bins(of);
             rows.push(EndpointSums {
                 endpoint,
@@ -383,18 +388,17 @@ impl Observer for DiagnosisObserver {
                 ..EndpointSums::default()
             });
         }
-        // Only names that are used: equal requests give an equal part, whatever else is in their set. A child is a span
-        // of its own.
-        let mut numbers = vec![NO_ROW; self.names.len()];
-        rows.iter().for_each(|row| numbers[row.endpoint as usize] = 0);
-        let endpoints = names::used(self.names, &mut numbers);
-        let rows = rows.into_iter().map(|row| row.without_too_many().renumbered(&numbers)).collect();
+        self.seen.take();
+        self.requests = 0;
+        // A child is a span of its own, so it has a row.
+        let (endpoints, places) = self.names.used(rows.iter().map(|row| row.endpoint).collect());
+        let rows = rows.into_iter().map(|row| row.without_too_many().renumbered(places)).collect();
         DiagnosisSums {
-            orphans: self.orphans,
-            several_roots: self.several_roots,
+            orphans: take(&mut self.orphans),
+            several_roots: take(&mut self.several_roots),
             endpoints,
-            requests: LatencyBins::of(self.bins.into_values()),
-            latency_us: self.latency_us,
+            requests: LatencyBins::of(take(&mut self.bins).into_values()),
+            latency_us: take(&mut self.latency_us),
             rows,
         }
     }

@@ -3,11 +3,13 @@
 use super::part::ContextSums;
 use super::{ErrorRow, ErrorTotals, ErrorsPart, Untried, Without};
 use crate::flame::TimeColumn;
-use crate::flame::{Contexts, Observer, PathFinder, PathTable};
+use crate::flame::{Contexts, Observer, PathFinder, PathTable, Reusable};
 use crate::requests::{RequestEntry, RequestRef, Weighing};
 use pathlight_base::sort::CompactSort as _;
+use pathlight_base::touched::Touched;
 use pathlight_trace::{Endpoint, EndpointId, Flags, NO_ROW, Overlap, Role, TraceSet, Tree};
 use std::cmp::Reverse;
+use std::mem::take;
 
 /// Endpoints of a request whose errors are taken out each for itself: those with the most time on the path. A bound,
 /// since each is another look at the request.
@@ -45,12 +47,12 @@ pub struct ErrorsObserver {
     units: u64,
     totals: ErrorTotals,
     without_us: TimeColumn,
-    /// One per endpoint of the set.
-    endpoints: Vec<ErrorRow>,
+    /// By endpoint.
+    endpoints: Touched<ErrorRow>,
     /// By endpoint: the request that counted it last, from 1 on.
     counted: Vec<u64>,
     /// By context of the table; on the way to errors only.
-    contexts: Vec<Option<ContextSums>>,
+    contexts: Touched<ContextSums>,
     /// The forest of the table, for the names at the end.
     forest: Vec<(u32, EndpointId)>,
     spans: Vec<SpanFacts>,
@@ -64,24 +66,23 @@ pub struct ErrorsObserver {
     number: u64,
     /// Requests with more than [`MOST_TRIALS`] endpoints to try, and by endpoint those in which it was not tried.
     untried_requests: u64,
-    untried: Vec<u64>,
+    untried: Touched<u64>,
 }
 
 impl ErrorsObserver {
     /// Returns an observer of requests of this set.
     pub fn new(set: &TraceSet, overlap: Overlap) -> ErrorsObserver {
-        let endpoints = set.endpoints().len();
         ErrorsObserver {
             overlap,
             weighing: Weighing::default(),
             units: 0,
             totals: ErrorTotals::default(),
             without_us: TimeColumn::default(),
-            endpoints: vec![ErrorRow::default(); endpoints],
-            counted: vec![0; endpoints],
+            endpoints: Touched::default(),
+            counted: vec![0; set.endpoints().len()],
             untried_requests: 0,
-            untried: vec![0; endpoints],
-            contexts: Vec::new(),
+            untried: Touched::default(),
+            contexts: Touched::default(),
             forest: Vec::new(),
             spans: Vec::new(),
             finder: PathFinder::default(),
@@ -129,7 +130,7 @@ impl ErrorsObserver {
                 (false, false) => Kind::None,
             };
             let facts = *facts;
-            let sums = &mut self.endpoints[endpoint as usize];
+            let sums = self.endpoints.at(endpoint);
             sums.spans += units;
             self.totals.spans += units;
             let by_weight_us = u128::from(tree.duration_us(i)) * u128::from(units);
@@ -170,7 +171,6 @@ impl ErrorsObserver {
     /// Sums the path of a request with errors.
     fn observe_path(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, root: u32) {
         self.finder.find(set, tree, root, self.overlap);
-        self.contexts.resize(self.contexts.len().max(table.contexts().len()), None);
         self.entries.clear();
         // Whether an entry lies in an erroring span or below one; parents come first.
         let mut inside: Vec<bool> = Vec::with_capacity(self.finder.entries().len());
@@ -184,7 +184,7 @@ impl ErrorsObserver {
             }
             inside.push(is_inside);
             self.entries.push((table.find_context(context, endpoint), is_error));
-            let sums = &mut self.endpoints[endpoint.0 as usize];
+            let sums = self.endpoints.at(endpoint.0);
             let by_weight_us = u128::from(entry.exclusive_us) * u128::from(self.units);
             sums.path_spans += self.units;
             sums.path_us += by_weight_us;
@@ -207,10 +207,10 @@ impl ErrorsObserver {
         }
         let mut seen = Vec::new();
         for (entry, &(context, leads_to_error)) in self.finder.entries().iter().zip(&self.entries) {
-            let Some(sums) = self.contexts.get_mut(context as usize).filter(|_| leads_to_error) else {
+            if !leads_to_error || context == NO_ROW {
                 continue;
-            };
-            let sums = sums.get_or_insert_default();
+            }
+            let sums = self.contexts.at(context);
             match self.spans[entry.span as usize].kind {
                 Kind::None => {}
                 Kind::Own => sums.own += self.units,
@@ -225,9 +225,7 @@ impl ErrorsObserver {
         seen.sort_unstable();
         seen.dedup();
         for context in seen {
-            if let Some(sums) = &mut self.contexts[context as usize] {
-                sums.requests += self.units;
-            }
+            self.contexts.at(context).requests += self.units;
         }
     }
 
@@ -256,14 +254,14 @@ impl ErrorsObserver {
         });
         self.untried_requests += u64::from(tried.len() > MOST_TRIALS);
         for (_, endpoint) in tried.drain(tried.len().min(MOST_TRIALS)..) {
-            self.untried[endpoint as usize] += 1;
+            *self.untried.at(endpoint) += 1;
         }
         let path = self.without.moved(tree, root);
         if path.role[root as usize] != Role::Dropped {
             self.finder.find(set, path, root, self.overlap);
             for entry in self.finder.entries() {
                 let endpoint = set.endpoint(tree.row(entry.span)).0;
-                self.endpoints[endpoint as usize].without_path_us +=
+                self.endpoints.at(endpoint).without_path_us +=
                     u128::from(entry.exclusive_us) * u128::from(self.units);
             }
         }
@@ -275,8 +273,8 @@ impl ErrorsObserver {
             } else {
                 self.without.take_out(tree, root, self.overlap, &self.taken[from..to])
             };
-            self.endpoints[endpoint as usize].saved_us +=
-                self.by_weight(latency_us - alone_us.min(latency_us));
+            let saved_us = self.by_weight(latency_us - alone_us.min(latency_us));
+            self.endpoints.at(endpoint).saved_us += saved_us;
         }
         without_us.min(latency_us)
     }
@@ -298,7 +296,7 @@ impl Observer for ErrorsObserver {
         if facts.errors == 0 {
             for entry in table.entries(request) {
                 let endpoint = table.contexts()[entry.context as usize].1.0;
-                let sums = &mut self.endpoints[endpoint as usize];
+                let sums = self.endpoints.at(endpoint);
                 let by_weight_us = u128::from(entry.exclusive_us) * u128::from(self.units);
                 sums.path_spans += u64::from(entry.spans) * self.units;
                 sums.path_us += by_weight_us;
@@ -320,22 +318,25 @@ impl Observer for ErrorsObserver {
         }
     }
 
-    fn finish(self, set: &TraceSet) -> Self::Part {
-        let untried = set.endpoints().zip(&self.untried).filter(|(_, requests)| **requests > 0);
-        let untried = Untried {
-            requests: self.untried_requests,
-            endpoints: untried
-                .map(|((service, operation), &requests)| (Endpoint::new(service, operation), requests))
-                .collect(),
+    fn finish(mut self, set: &TraceSet) -> Self::Part {
+        self.take(set)
+    }
+}
+
+impl Reusable for ErrorsObserver {
+    fn take(&mut self, set: &TraceSet) -> Self::Part {
+        let name = |endpoint: u32| {
+            let (service, operation) = set.endpoint_name(EndpointId(endpoint));
+            Endpoint::new(service, operation)
         };
-        let endpoints = set.endpoints().zip(self.endpoints).filter(|(_, sums)| sums.spans > 0);
-        let endpoints =
-            endpoints.map(|((service, operation), sums)| (Endpoint::new(service, operation), sums));
+        let untried = self.untried.take().into_iter().map(|(of, requests)| (name(of), requests));
+        let untried = Untried { requests: take(&mut self.untried_requests), endpoints: untried.collect() };
+        let endpoints = self.endpoints.take().into_iter().filter(|(_, sums)| sums.spans > 0);
         let part = ErrorsPart {
-            totals: self.totals,
-            endpoints: endpoints.collect(),
-            contexts: Contexts::of_forest(set, &self.forest, self.contexts),
+            totals: take(&mut self.totals),
+            endpoints: endpoints.map(|(of, sums)| (name(of), sums)).collect(),
+            contexts: Contexts::of_forest(set, &self.forest, self.contexts.take()),
         };
-        (part, untried, self.without_us.packed())
+        (part, untried, take(&mut self.without_us).packed())
     }
 }

@@ -2,6 +2,7 @@
 
 use super::PathTable;
 use pathlight_trace::{Endpoint, EndpointId, NO_ROW, TraceSet};
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -28,26 +29,30 @@ pub struct Context<T> {
 impl<T> Contexts<T> {
     /// Returns the contexts of a table that have a value. Where a context has one, its parent must have one too.
     pub fn of_table(set: &TraceSet, table: &PathTable, values: Vec<Option<T>>) -> Contexts<T> {
+        let values = (0..).zip(values).filter_map(|(context, value)| Some((context, value?)));
         Contexts::of_forest(set, table.contexts(), values)
     }
 
-    /// Returns the contexts of a forest, given as (parent, endpoint), that have a value.
-    pub fn of_forest(set: &TraceSet, forest: &[(u32, EndpointId)], values: Vec<Option<T>>) -> Contexts<T> {
+    /// Returns the contexts of a forest, given as (parent, endpoint), that have a value; these come by number, and none
+    /// without its parent. It looks at no others.
+    pub fn of_forest(
+        set: &TraceSet,
+        forest: &[(u32, EndpointId)],
+        values: impl IntoIterator<Item = (u32, T)>,
+    ) -> Contexts<T> {
         let mut out = Contexts { endpoints: Vec::new(), nodes: Vec::new() };
-        let mut name_of = vec![NO_ROW; set.endpoints().len()];
-        let mut node_of = vec![NO_ROW; values.len()];
-        for (c, value) in values.into_iter().enumerate() {
-            let Some(value) = value else { continue };
-            let (parent, endpoint) = forest[c];
-            let name = &mut name_of[endpoint.0 as usize];
-            if *name == NO_ROW {
+        let mut name_of: FxHashMap<EndpointId, u32> = FxHashMap::default();
+        let mut node_of: FxHashMap<u32, u32> = FxHashMap::default();
+        for (context, value) in values {
+            let (parent, endpoint) = forest[context as usize];
+            let name = *name_of.entry(endpoint).or_insert_with(|| {
                 let (service, operation) = set.endpoint_name(endpoint);
-                *name = out.endpoints.len() as u32;
                 out.endpoints.push(Endpoint::new(service, operation));
-            }
-            let parent = if parent == NO_ROW { NO_ROW } else { node_of[parent as usize] };
-            node_of[c] = out.nodes.len() as u32;
-            out.nodes.push(Context { parent, endpoint: *name, value });
+                out.endpoints.len() as u32 - 1
+            });
+            let parent = node_of.get(&parent).copied().unwrap_or(NO_ROW);
+            node_of.insert(context, out.nodes.len() as u32);
+            out.nodes.push(Context { parent, endpoint: name, value });
         }
         out
     }

@@ -39,4 +39,4 @@ pub use report::{
 pub use summed::NodePart;
 pub use table::{PathTable, TableBuilder};
 pub use waits::{WaitEntry, waits_of};
-pub use walk::{Observer, Walk};
+pub use walk::{Observer, Reusable, Walk};

@@ -19,6 +19,18 @@ pub trait Observer {
     fn finish(self, set: &TraceSet) -> Self::Part;
 }
 
+/// An observer that can begin anew, without a look at what it has not touched.
+pub trait Reusable: Observer {
+    /// Returns the partial result of what it has observed since it began, and begins anew.
+    fn take(&mut self, set: &TraceSet) -> Self::Part;
+}
+
+impl<A: Reusable, B: Reusable> Reusable for (A, B) {
+    fn take(&mut self, set: &TraceSet) -> Self::Part {
+        (self.0.take(set), self.1.take(set))
+    }
+}
+
 /// Two that look at the same requests.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     type Part = (A::Part, B::Part);
@@ -45,9 +57,8 @@ pub struct Walk<O> {
 
 impl<O: Observer> Walk<O> {
     /// Returns a walk over some requests of a worker's table, which was built with the same settings.
-    pub fn new(observer: O, settings: PathSettings, mut requests: Vec<u32>) -> Walk<O> {
-        // In the order of traces, so that a tree is loaded once.
-        requests.sort_unstable();
+    pub fn new(observer: O, settings: PathSettings, requests: Vec<u32>) -> Walk<O> {
+        let requests = in_order(requests);
         Walk { observer, requests, next: 0, tree: Tree::default(), settings, is_loading: false }
     }
 
@@ -89,4 +100,19 @@ impl<O: Observer> Walk<O> {
     pub fn finish(self, set: &TraceSet) -> O::Part {
         self.observer.finish(set)
     }
+}
+
+impl<O: Reusable> Walk<O> {
+    /// Walks over other requests of the same table, and returns what their observer became.
+    pub fn over(&mut self, requests: Vec<u32>, set: &TraceSet, table: &PathTable) -> O::Part {
+        (self.requests, self.next) = (in_order(requests), 0);
+        while !self.step(set, table, &mut || false) {}
+        self.observer.take(set)
+    }
+}
+
+/// Returns requests in the order of traces, so that a tree is loaded once.
+fn in_order(mut requests: Vec<u32>) -> Vec<u32> {
+    requests.sort_unstable();
+    requests
 }

@@ -4,17 +4,18 @@
 //! Parts that merge cannot know that, so here the first [`REPEATS`] calls of each callee always have one.
 
 use super::walk::{answering, handed_to};
-use crate::flame::{Observer, PathTable};
+use crate::flame::{Observer, PathTable, Reusable};
 use crate::flow::{
     Bindings, Callee, Callees, Child, FlowParent, FlowReport, FlowSample, NodeTable, Order, PairCounts,
 };
 use crate::summaries::maps::by_key;
+use crate::summaries::names::{self, SetNames};
 use crate::summaries::section::{Kind, RootSums};
 use crate::summaries::sketch::MOST;
-use crate::summaries::{Lacks, Sketch, names};
+use crate::summaries::{Lacks, Sketch};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{LogHistogram, Percentiles};
-use pathlight_trace::{Endpoint, NO_ROW, Overlap, Role, TraceSet, Tree};
+use pathlight_trace::{Endpoint, Overlap, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -395,9 +396,7 @@ struct Invocations {
 /// Sums the flows of the requests of one set.
 pub(crate) struct FlowObserver {
     overlap: Overlap,
-    names: Vec<Endpoint>,
-    /// By endpoint of the set its place among the names.
-    number_of: Vec<u32>,
+    names: SetNames,
     parents: FxHashMap<u32, Invocations>,
     /// By name: the invocation that called it last, and how often.
     seen: Vec<(u64, u32)>,
@@ -412,12 +411,11 @@ pub(crate) struct FlowObserver {
 impl FlowObserver {
     /// Returns an observer that has seen nothing.
     pub fn new(set: &TraceSet, overlap: Overlap) -> FlowObserver {
-        let (names, number_of) = names::of_set(set);
+        let names = SetNames::of(set);
         FlowObserver {
             overlap,
-            seen: vec![(0, 0); names.len()],
+            seen: vec![(0, 0); names.names.len()],
             names,
-            number_of,
             parents: FxHashMap::default(),
             invocation: 0,
             spans: Vec::new(),
@@ -433,7 +431,7 @@ impl FlowObserver {
         if handed_to(set, tree, span).is_some() {
             return;
         }
-        let number = |span: u32| self.number_of[set.endpoint(tree.row(span)).0 as usize];
+        let number = |span: u32| self.names.number_of[set.endpoint(tree.row(span)).0 as usize];
         let parent = self.parents.entry(number(span)).or_default();
         let interval = |c: u32| (tree.start_us[c as usize], tree.end_us[c as usize], c);
         self.spans.clear();
@@ -537,8 +535,14 @@ impl Observer for FlowObserver {
         }
     }
 
-    fn finish(self, _: &TraceSet) -> FlowSums {
-        let mut found: Vec<(u32, Invocations)> = self.parents.into_iter().collect();
+    fn finish(mut self, set: &TraceSet) -> FlowSums {
+        self.take(set)
+    }
+}
+
+impl Reusable for FlowObserver {
+    fn take(&mut self, _: &TraceSet) -> FlowSums {
+        let mut found: Vec<(u32, Invocations)> = self.parents.drain().collect();
         found.compact_sort_by_key(|(number, _)| *number);
         let parents =
             found.into_iter().map(|(endpoint, of)| {
@@ -567,14 +571,10 @@ impl Observer for FlowObserver {
                 }
             });
         let parents: Vec<Parent> = parents.collect();
-        // Only names that are used: equal requests give an equal part, whatever else is in their set.
-        let mut numbers = vec![NO_ROW; self.names.len()];
-        for parent in &parents {
-            numbers[parent.endpoint as usize] = 0;
-            parent.callees.iter().for_each(|callee| numbers[callee.endpoint as usize] = 0);
-        }
-        let endpoints = names::used(self.names, &mut numbers);
-        let parents = parents.into_iter().map(|parent| parent.renumbered(&numbers)).collect();
+        let mut used: Vec<u32> = parents.iter().map(|parent| parent.endpoint).collect();
+        used.extend(parents.iter().flat_map(|parent| &parent.callees).map(|callee| callee.endpoint));
+        let (endpoints, places) = self.names.used(used);
+        let parents = parents.into_iter().map(|parent| parent.renumbered(places)).collect();
         FlowSums { endpoints, parents }
     }
 }

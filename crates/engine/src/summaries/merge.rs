@@ -54,7 +54,9 @@ impl Summary {
     }
 }
 
-/// Summaries that wait to be joined at the most, and their calling contexts: what is in memory beside the sum.
+/// Summaries that wait to be joined at the most, and calling contexts beyond which they wait only until they have as many as
+/// the sum: what is in memory beside the sum is at most that, or as much as the sum, and each of its contexts is joined only
+/// so often.
 const MOST_WAITING: (usize, usize) = (64, 100_000);
 
 /// Joins many summaries, in groups.
@@ -64,6 +66,8 @@ pub struct Merger {
     parts: Vec<Summary>,
     /// Calling contexts of all but the sum.
     contexts: usize,
+    /// Those of the sum.
+    summed: usize,
 }
 
 impl Merger {
@@ -72,11 +76,12 @@ impl Merger {
     /// # Errors
     /// [`OtherSettings`] if it was made with other settings than those before.
     pub fn add(&mut self, summary: Summary) -> Result<(), OtherSettings> {
-        self.contexts += summary.contexts().map_or(0, |contexts| contexts.nodes.len());
+        let contexts_of = |of: &Summary| of.contexts().map_or(0, |contexts| contexts.nodes.len());
+        self.contexts += contexts_of(&summary);
         self.parts.push(summary);
-        if self.parts.len() > MOST_WAITING.0 || self.contexts > MOST_WAITING.1 {
-            self.contexts = 0;
+        if self.parts.len() > MOST_WAITING.0 || self.contexts > MOST_WAITING.1.max(self.summed) {
             let sum = Summary::join(std::mem::take(&mut self.parts))?;
+            (self.contexts, self.summed) = (0, contexts_of(&sum));
             self.parts.push(sum);
         }
         Ok(())

@@ -14,24 +14,32 @@ pub(crate) fn join<'a>(
     (all.into_keys().cloned().collect(), numbers)
 }
 
-/// Returns the names of a set, and by endpoint of the set its place among them.
-pub(crate) fn of_set(set: &TraceSet) -> (Vec<Endpoint>, Vec<u32>) {
-    let names = set.endpoints().map(|(service, operation)| Endpoint::new(service, operation));
-    let mut numbered: Vec<(Endpoint, u32)> = names.zip(0..).collect();
-    numbered.compact_sort();
-    let mut number_of = vec![0; numbered.len()];
-    (0..).zip(&numbered).for_each(|(number, (_, endpoint))| number_of[*endpoint as usize] = number);
-    (numbered.into_iter().map(|(name, _)| name).collect(), number_of)
+/// The names of a set, sorted.
+pub(crate) struct SetNames {
+    pub names: Vec<Endpoint>,
+    /// By endpoint of the set its place among the names.
+    pub number_of: Vec<u32>,
+    /// By name: its place among those that a part uses.
+    places: Vec<u32>,
 }
 
-/// Returns the names whose number is not [`NO_ROW`]; their numbers become their places.
-pub(crate) fn used(names: Vec<Endpoint>, numbers: &mut [u32]) -> Vec<Endpoint> {
-    let used = numbers.iter_mut().zip(names).filter(|(number, _)| **number != NO_ROW);
-    (0..)
-        .zip(used)
-        .map(|(next, (number, name))| {
-            *number = next;
-            name
-        })
-        .collect()
+impl SetNames {
+    pub fn of(set: &TraceSet) -> SetNames {
+        let names = set.endpoints().map(|(service, operation)| Endpoint::new(service, operation));
+        let mut numbered: Vec<(Endpoint, u32)> = names.zip(0..).collect();
+        numbered.compact_sort();
+        let mut number_of = vec![0; numbered.len()];
+        (0..).zip(&numbered).for_each(|(number, (_, endpoint))| number_of[*endpoint as usize] = number);
+        let places = vec![NO_ROW; numbered.len()];
+        SetNames { names: numbered.into_iter().map(|(name, _)| name).collect(), number_of, places }
+    }
+
+    /// Returns the names with these numbers, and by number the places that they have among them: equal requests give an
+    /// equal part, whatever else is in their set. Places of other numbers mean nothing.
+    pub fn used(&mut self, mut numbers: Vec<u32>) -> (Vec<Endpoint>, &[u32]) {
+        numbers.compact_sort();
+        numbers.dedup();
+        (0..).zip(&numbers).for_each(|(place, &number)| self.places[number as usize] = place);
+        (numbers.iter().map(|&number| self.names[number as usize].clone()).collect(), &self.places)
+    }
 }

@@ -16,6 +16,7 @@ use crate::flow::summed::FlowObserver;
 use crate::requests::Weighing;
 use crate::verdict::{ServicesObserver, ServicesPartial};
 use pathlight_base::statistics::Moments;
+use pathlight_base::touched::Touched;
 use pathlight_trace::{Endpoint, EndpointId, TraceSet};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,8 +57,7 @@ impl Summary {
         let mut roots: FxHashMap<u32, Requests> = FxHashMap::default();
         let mut start_us: Option<(u64, u64)> = None;
         // By endpoint: spans, errors and self time in the request at hand.
-        let mut in_request = vec![(0u64, 0u64, 0u64); set.endpoints().len()];
-        let mut touched: Vec<u32> = Vec::new();
+        let mut in_request: Touched<(u64, u64, u64)> = Touched::default();
         for (number, request) in (0u32..).zip(&table.requests) {
             let root = roots.entry(set.endpoint(request.row).0).or_default();
             root.numbers.push(number);
@@ -77,17 +77,12 @@ impl Summary {
                     values.bins.entry(bin).or_insert(LatencyBin { number: bin, ..LatencyBin::default() });
                 sums.requests += 1;
                 sums.us += u128::from(entry.exclusive_us);
-                let endpoint = table.contexts()[entry.context as usize].1.0;
-                let sums = &mut in_request[endpoint as usize];
-                if sums.0 == 0 {
-                    touched.push(endpoint);
-                }
+                let sums = in_request.at(table.contexts()[entry.context as usize].1.0);
                 sums.0 += u64::from(entry.spans);
                 sums.1 += u64::from(entry.errors);
                 sums.2 += entry.exclusive_us;
             }
-            for endpoint in touched.drain(..) {
-                let (spans, errors, us) = std::mem::take(&mut in_request[endpoint as usize]);
+            for (endpoint, (spans, errors, us)) in in_request.take() {
                 let values = root.endpoints.entry(endpoint).or_default();
                 values.spans += spans;
                 values.errors += errors;
@@ -119,14 +114,14 @@ impl Summary {
         let (mut endpoints, mut services): (ByRoot<SummedEndpoints>, ByRoot<ServicesPartial>) =
             Default::default();
         let (mut errors, mut flow, mut diagnosis) = (ByRoot::new(), ByRoot::new(), ByRoot::new());
+        let overlap = settings.path.overlap;
+        let observers = (ServicesObserver::new(set, overlap), ErrorsObserver::new(set, overlap));
+        let observers = (observers, (FlowObserver::new(set, overlap), DiagnosisObserver::new(set)));
+        let mut walk = Walk::new(observers, settings.path, Vec::new());
         for (root, found) in roots {
             let root = name(root);
-            let overlap = settings.path.overlap;
-            let observers = (ServicesObserver::new(set, overlap), ErrorsObserver::new(set, overlap));
-            let observers = (observers, (FlowObserver::new(set, overlap), DiagnosisObserver::new(set)));
-            let mut walk = Walk::new(observers, settings.path, found.numbers);
-            while !walk.step(set, &table, &mut || false) {}
-            let ((of_services, (of_errors, _, without)), (of_flow, of_diagnosis)) = walk.finish(set);
+            let ((of_services, (of_errors, _, without)), (of_flow, of_diagnosis)) =
+                walk.over(found.numbers, set, &table);
             let without = Sketch::of(without.into_us());
             // Merging brings names and contexts into their order.
             let of_errors = ErrorSums { part: ErrorsPart::merge(vec![of_errors]).rounded(), without };

@@ -3,14 +3,16 @@
 use super::ServicesPartial;
 use super::cells::{Cell, CellKey, EntryCounts, ServiceCounts, ServiceExemplar, TimeKey, reply_side_us};
 use crate::flame::done::DonePath;
-use crate::flame::{Observer, PathFinder, PathTable};
+use crate::flame::{Observer, PathFinder, PathTable, Reusable};
 use crate::requests::{RequestEntry, RequestRef, Weighing};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Sample, Weight, Weights};
+use pathlight_base::touched::Touched;
 use pathlight_trace::calls::callee;
 use pathlight_trace::{EndpointId, Flags, Overlap, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+use std::mem::take;
 
 /// A [`CellKey`] by numbers: the calling service or [`NO_CALLER`], the endpoint, whether a visit makes calls.
 type Number = (u32, u32, bool);
@@ -64,7 +66,9 @@ pub struct ServicesObserver {
     requests: Weights,
     latency_us: Sample,
     cells: FxHashMap<Number, Counted>,
-    services: Vec<ServiceCounts>,
+    services: Touched<ServiceCounts>,
+    /// Requests observed, of whatever root endpoint.
+    number: u64,
     /// By service: the last request that used it, counted from 1.
     used_in: Vec<u64>,
     /// By caller, or [`NO_CALLER`] for own work, and service.
@@ -116,7 +120,8 @@ impl ServicesObserver {
             requests: Weights::default(),
             latency_us: Sample::default(),
             cells: FxHashMap::default(),
-            services: vec![ServiceCounts::default(); names.len()],
+            services: Touched::default(),
+            number: 0,
             used_in: vec![0; names.len()],
             names,
             by_request: FxHashMap::default(),
@@ -183,7 +188,7 @@ impl ServicesObserver {
                 start_us: tree.start_us[span as usize],
             });
             if !parent.is_call {
-                self.services[visit.service as usize].bare_calls += 1;
+                self.services.at(visit.service).bare_calls += 1;
             }
         }
         self.visits.push(Visit { service, entry: span, own_us: 0, makes_calls: false, has_failed: false });
@@ -286,20 +291,20 @@ impl ServicesObserver {
             }
             span += 1;
         }
-        let visits = std::mem::take(&mut self.visits);
+        let visits = take(&mut self.visits);
         for visit in &visits {
             let row = tree.row(visit.entry);
             let number = (NO_CALLER, set.named_endpoint(row).0, visit.makes_calls);
             self.add(set, number, (visit.own_us, None), facts, row);
             *self.in_request_us.entry((NO_CALLER, visit.service)).or_default() += visit.own_us;
-            let counts = &mut self.services[visit.service as usize];
+            let counts = self.services.at(visit.service);
             counts.visits.add(self.weight);
             if visit.has_failed {
                 counts.failed.add(self.weight);
             }
             let used_in = &mut self.used_in[visit.service as usize];
-            if *used_in != self.requests.seen {
-                *used_in = self.requests.seen;
+            if *used_in != self.number {
+                *used_in = self.number;
                 counts.latency_us.add(facts.latency_us, self.weight);
             }
         }
@@ -315,6 +320,7 @@ impl Observer for ServicesObserver {
         let facts = &table.requests[request as usize];
         let root = facts.row - tree.first;
         self.weight = self.weighing.weight(set, facts);
+        self.number += 1;
         self.requests.add(self.weight);
         self.latency_us.add(facts.latency_us, self.weight);
         if let Some(mut done) = self.done.take() {
@@ -325,7 +331,7 @@ impl Observer for ServicesObserver {
             }
             self.done = Some(done);
         } else {
-            let mut finder = std::mem::take(&mut self.finder);
+            let mut finder = take(&mut self.finder);
             finder.find(set, tree, root, self.overlap);
             self.part(set, tree, root, Some(&finder), facts, facts.errors > 0);
             self.finder = finder;
@@ -335,9 +341,15 @@ impl Observer for ServicesObserver {
         }
     }
 
-    fn finish(self, set: &TraceSet) -> ServicesPartial {
+    fn finish(mut self, set: &TraceSet) -> ServicesPartial {
+        self.take(set)
+    }
+}
+
+impl Reusable for ServicesObserver {
+    fn take(&mut self, set: &TraceSet) -> ServicesPartial {
         let endpoint = |number: u32| set.owned_endpoint(EndpointId(number));
-        let cells = self.cells.into_iter().map(|((caller, to, makes_calls), counted)| {
+        let cells = self.cells.drain().map(|((caller, to, makes_calls), counted)| {
             let key = match self.names.get(caller as usize) {
                 Some(caller) => CellKey::Edge { caller: caller.clone(), callee: endpoint(to) },
                 None => CellKey::Own { entry: endpoint(to), makes_calls },
@@ -350,11 +362,11 @@ impl Observer for ServicesObserver {
             (key, Cell { exemplar, ..counted.cell })
         });
         let name = |service: u32| self.names[service as usize].clone();
-        let by_request = self.by_request.into_iter().map(|((caller, service), us)| match caller {
+        let by_request = self.by_request.drain().map(|((caller, service), us)| match caller {
             NO_CALLER => (TimeKey::Work(name(service)), us),
             caller => (TimeKey::Wait(name(caller), name(service)), us),
         });
-        let entries = self.entries.into_iter().map(|(number, entry)| {
+        let entries = self.entries.drain().map(|(number, entry)| {
             let call = |number| (number != NO_CALL).then(|| endpoint(number));
             let last_calls = entry.last_calls.into_iter().map(|(number, visits)| (call(number), visits));
             let calling = entry.calling.into_iter().map(|(number, visits)| (endpoint(number), visits));
@@ -367,15 +379,15 @@ impl Observer for ServicesObserver {
             (endpoint(number), counts)
         });
         let (by_request, entries) = (by_request.collect(), entries.collect());
-        let services = self.names.iter().cloned().zip(self.services);
+        let services = self.services.take().into_iter().filter(|(_, counts)| counts.visits.seen > 0);
         ServicesPartial {
             by_request,
             entries,
             is_coarse: false,
-            requests: self.requests,
-            latency_us: self.latency_us,
+            requests: take(&mut self.requests),
+            latency_us: take(&mut self.latency_us),
             cells: cells.collect(),
-            services: services.filter(|(_, counts)| counts.visits.seen > 0).collect(),
+            services: services.map(|(service, counts)| (name(service), counts)).collect(),
         }
     }
 }
