@@ -1,7 +1,6 @@
 //! Other tools on the same bytes, where `PEERS` names a folder with checkouts of them.
 
 use std::path::Path;
-use std::process::Command;
 
 use super::report::{Report, Row};
 use super::sets::Sets;
@@ -46,8 +45,8 @@ fn crisp(checkout: &Path, sets: &Sets, report: &mut Report) -> Outcome {
     // By turns.
     let (mut peers, mut our) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        peers.push(processor_s(&mut peer)?);
-        our.push(processor_s(&mut ours)?);
+        peers.push(processor_s(|| sh::run(&mut peer))?);
+        our.push(processor_s(|| sh::run(&mut ours))?);
     }
     let [peer_s, ours_s] = [peers, our].map(median);
     let group = "Other tools";
@@ -62,10 +61,10 @@ fn crisp(checkout: &Path, sets: &Sets, report: &mut Report) -> Outcome {
     Ok(())
 }
 
-/// Runs a command; returns the seconds of the processor that it took.
-fn processor_s(command: &mut Command) -> Outcome<f64> {
+/// Runs a process to its end; returns the seconds of the processor that it took.
+pub fn processor_s(run: impl FnOnce() -> Outcome) -> Outcome<f64> {
     let before = children_s()?;
-    sh::run(command)?;
+    run()?;
     Ok(children_s()? - before)
 }
 
@@ -86,7 +85,8 @@ mod tests {
     fn the_processor_time_of_a_child_is_counted() {
         let mut busy = sh::command("sh");
         let seconds =
-            processor_s(busy.args(["-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"])).unwrap();
+            processor_s(|| sh::run(busy.args(["-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"])))
+                .unwrap();
         assert!(seconds > 0.0);
     }
 }
