@@ -15,6 +15,7 @@ use pathlight_trace::Endpoint;
 use pathlight_view::findings::{self, Cost, TypeLine};
 use pathlight_view::summaries::{Selected, lacking};
 use pathlight_view::{errors, json};
+use std::borrow::Borrow;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -95,7 +96,7 @@ pub fn summarise(args: &SummariseArgs) -> Result<(), Failure> {
         return if args.per_root {
             save_in(&args.out, ALL, &sum, &inputs, true)
         } else {
-            save(&args.out, &sum)
+            save(&args.out, sum)
         };
     }
     let mut all = Merger::default();
@@ -116,7 +117,7 @@ pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
     let inputs = Inputs::of(&input::list(&args.files)?);
     inputs.refuse(&args.out)?;
     let sum = load(&args.files)?;
-    if args.per_root { save_in(&args.out, ALL, &sum, &inputs, true) } else { save(&args.out, &sum) }
+    if args.per_root { save_in(&args.out, ALL, &sum, &inputs, true) } else { save(&args.out, sum) }
 }
 
 /// The name of the summary over all days.
@@ -193,7 +194,7 @@ pub fn no_such_root(summary: &Summary, root: Option<&Endpoint>) -> Failure {
 }
 
 /// Writes a summary, if it can be read again.
-fn save(out: &Path, summary: &Summary) -> Result<(), Failure> {
+fn save(out: &Path, summary: impl Borrow<Summary>) -> Result<(), Failure> {
     let check = |bytes: &[u8]| {
         let Err(error) = read(bytes) else { return Ok(()) };
         let why = match error {
@@ -204,7 +205,9 @@ fn save(out: &Path, summary: &Summary) -> Result<(), Failure> {
         let next = "summarise fewer traces at a time, and please report this with the traces";
         Err(Failure::Usage(format!("{}: {words} ({why}); {next}", out.display())))
     };
-    let bytes = write(summary).map_err(|error| Failure::Usage(error.to_string()))?;
+    let bytes = write(summary.borrow()).map_err(|error| Failure::Usage(error.to_string()))?;
+    // Of many root endpoints it is large, and is read again below.
+    drop(summary);
     if out.as_os_str() == "-" {
         check(&bytes)?;
         return Ok(std::io::stdout().lock().write_all(&bytes)?);
