@@ -14,7 +14,6 @@ use crate::page::fetching::Fetching;
 use crate::page::queries::Queries;
 use crate::page::shown_trace::ShownTrace;
 use crate::pool::{Input, PagePool};
-use crate::settings::{self, Store};
 use pathlight_engine::load::MemoryForecast;
 use pathlight_engine::pool::{Limits, LoadProgress, PoolEvent, UserError};
 use pathlight_engine::queries::Range;
@@ -26,7 +25,7 @@ use pathlight_view::address::{Address, TraceChoice};
 use pathlight_view::keys::KeyCommand;
 use pathlight_view::reading::file_errors::file_errors;
 use pathlight_view::views::View;
-use pathlight_view::{anomalies, guess, reading, summaries};
+use pathlight_view::{anomalies, reading, summaries};
 use std::cell::{Cell, Ref, RefCell};
 use wasm_bindgen::JsValue;
 
@@ -191,9 +190,6 @@ impl Page {
         let hash = dom::window().location().hash().unwrap_or_default();
         let address = Address::parse(if hash.len() > 1 { hash.as_str() } else { otherwise });
         pool.set_limits(Limits::from_keys(&address.unknown));
-        pool.set_maps(guess::remembered(
-            &settings::get(Store::Browser, settings::MAPPINGS).unwrap_or_default(),
-        ));
         Page(Box::leak(Box::new(Inner {
             pool,
             hooks,
@@ -462,7 +458,15 @@ impl Page {
                 history.replace_state_with_url(&JsValue::NULL, "", Some(&fragment))
             };
         }
-        self.0.address.replace(after);
+        self.show(after);
+    }
+
+    /// Shows what an address says. Where another tag says weights, all is read again.
+    fn show(self, address: Address) {
+        let before = self.0.address.replace(address);
+        if self.address().weight_key != before.weight_key {
+            self.read_again();
+        }
         self.refresh();
     }
 
@@ -471,8 +475,7 @@ impl Page {
         let mut address = Address::parse(&dom::window().location().hash().unwrap_or_default());
         address.chosen = self.0.address.borrow().chosen.clone();
         if *self.0.address.borrow() != address {
-            self.0.address.replace(address);
-            self.refresh();
+            self.show(address);
         }
         self.0.fetching.follow(self);
     }

@@ -6,7 +6,7 @@ use crate::pool::Input;
 use crate::settings::{self, Store};
 use pathlight_backend::source::Wanted;
 use pathlight_engine::pool::UserError;
-use pathlight_ingest::{KeptTraces, Mapping};
+use pathlight_ingest::{KeptTraces, Mapping, ReadRules};
 use pathlight_view::address::Address;
 use pathlight_view::address::comparing::{ComparedSide, set_name};
 use pathlight_view::address::sharing::NAMES_KEPT;
@@ -35,6 +35,14 @@ pub struct Undo {
     pub opened: usize,
     /// The names that a reload would ask for.
     pub names: String,
+}
+
+/// Returns inputs with their group, set A's first.
+fn by_group(inputs: &[(Input, u8)]) -> [(Vec<Input>, u8); 2] {
+    [0, 1].map(|group| {
+        let of_group = inputs.iter().filter(|(_, of)| *of == group);
+        (of_group.map(|(input, _)| input.clone()).collect(), group)
+    })
 }
 
 impl Page {
@@ -108,9 +116,7 @@ impl Page {
             return;
         }
         settings::put(Store::Window, settings::OPENED, &missing.join("\n"));
-        for group in 0..=1 {
-            let of_group = inputs.iter().filter(|(_, of)| *of == group);
-            let of_group: Vec<Input> = of_group.map(|(input, _)| input.clone()).collect();
+        for (of_group, group) in by_group(&inputs) {
             self.note_opened(&of_group, group);
             self.load_group(of_group, group);
         }
@@ -182,9 +188,7 @@ impl Page {
         self.change(|address| *address = undo.address);
         // What the address names is among the inputs.
         self.0.fetching.cancel(self);
-        for group in 0..=1 {
-            let of_group = undo.inputs.iter().filter(|(_, of)| *of == group);
-            let of_group: Vec<Input> = of_group.map(|(input, _)| input.clone()).collect();
+        for (of_group, group) in by_group(&undo.inputs) {
             files::remember(&of_group, group);
             self.load_group(of_group, group);
         }
@@ -222,6 +226,7 @@ impl Page {
             return;
         }
         self.keep_grouping();
+        self.0.pool.set_rules(self.read_rules());
         {
             let mut load = self.0.load.borrow_mut();
             if !load.running {
@@ -233,6 +238,27 @@ impl Page {
         }
         self.0.pool.load_group(inputs, group);
         self.refresh();
+    }
+
+    /// Returns what everything is read by: what people have said of rows, and of weights.
+    fn read_rules(self) -> ReadRules {
+        let maps = settings::get(Store::Browser, settings::MAPPINGS).unwrap_or_default();
+        ReadRules { maps: guess::remembered(&maps), weight_key: self.address().weight_key.clone() }
+    }
+
+    /// Reads everything again that is loaded, since it is to be read by something else now.
+    pub(super) fn read_again(self) {
+        let load = self.loading();
+        let (inputs, opened) = (load.inputs.clone(), load.opened);
+        drop(load);
+        if inputs.is_empty() {
+            return;
+        }
+        self.unload();
+        self.0.load.borrow_mut().opened = opened;
+        for (of_group, group) in by_group(&inputs) {
+            self.load_group(of_group, group);
+        }
     }
 
     /// Has requests stay grouped as they are while more is loaded: views would speak of other request types otherwise. What
@@ -282,7 +308,6 @@ impl Page {
         let before = settings::get(Store::Browser, settings::MAPPINGS).unwrap_or_default();
         let text = guess::remember(&before, shape, mapping);
         settings::put(Store::Browser, settings::MAPPINGS, &text);
-        self.0.pool.set_maps(guess::remembered(&text));
         let mut load = self.0.load.borrow_mut();
         let Some(place) = load.inputs.iter().position(|(input, _)| input.name == name) else { return };
         let (input, group) = load.inputs.remove(place);
@@ -313,11 +338,16 @@ impl Page {
 
     /// Forgets all data, but not what the address says.
     pub fn forget_data(self) {
+        settings::put(Store::Window, settings::OPENED, "");
+        files::forget();
+        self.unload();
+    }
+
+    /// Lets go of all data, which may come again.
+    fn unload(self) {
         self.0.pool.clear();
         let next_error = self.0.load.borrow().next_error;
         self.0.load.replace(Load { next_error, ..Load::default() });
-        settings::put(Store::Window, settings::OPENED, "");
-        files::forget();
         self.0.address.borrow_mut().chosen = None;
         self.forget_answers();
         self.0.has_data.set(false);

@@ -28,7 +28,7 @@ use pathlight_engine::pool::messages::ToWorker;
 use pathlight_engine::pool::{Attachment, PoolCommand, PoolInput, PoolState, TICK_MS};
 pub use pathlight_engine::pool::{Limits, LoadOutcome, LoadProgress, PoolEvent, QueryError, UserError};
 use pathlight_engine::queries::Query;
-use pathlight_ingest::{KeptTraces, Mapping};
+use pathlight_ingest::{KeptTraces, ReadRules};
 use pathlight_wire as wire;
 
 /// Something to load. The Blob is a handle: its bytes stay where they are until a worker reads them.
@@ -122,9 +122,9 @@ impl PagePool {
         self.0.state.borrow_mut().set_limits(limits);
     }
 
-    /// Sets by which mappings rows are read that no format is known of.
-    pub fn set_maps(&self, maps: Vec<Mapping>) {
-        self.0.state.borrow_mut().set_maps(maps);
+    /// Sets what files are read by from now on.
+    pub fn set_rules(&self, rules: ReadRules) {
+        self.0.state.borrow_mut().set_rules(rules);
     }
 
     /// Lets the first worker warm up for a load: nothing is loaded yet and nobody is in a hurry.

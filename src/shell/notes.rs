@@ -2,7 +2,7 @@
 
 use crate::dom::{El, Listeners, button, div, el, span};
 use crate::page::Page;
-use crate::widgets::dialog;
+use crate::widgets::{controls, dialog};
 use pathlight_base::format;
 use pathlight_engine::queries::OverviewReport;
 use pathlight_ingest::FileReport;
@@ -10,7 +10,7 @@ use pathlight_trace::ReadingRule;
 use pathlight_view::address::TraceChoice;
 use pathlight_view::reading::quality::{ending, has_problems};
 use pathlight_view::reading::words::Note;
-use pathlight_view::{reading, summaries};
+use pathlight_view::{reading, sampling, summaries};
 use web_sys::HtmlInputElement;
 
 /// Files listed at most; those with problems come first.
@@ -70,6 +70,7 @@ pub fn show(page: Page) {
     if !is_summary {
         body.add(&el("h3").text("Reading"));
         body.add(&reading(page, &close, &keep));
+        weights(page, &overview, &close, &keep).iter().for_each(|part| body.add(part));
         if let Some(switch) = incomplete(page, &overview, &close, &keep) {
             body.add(&switch);
         }
@@ -139,6 +140,28 @@ fn reading(page: Page, close: &El, keep: &Listeners) -> El {
         list.add(&div("").child(&el("label").child(&check).text(" ").text(reading::words::rule_words(rule))));
     }
     list
+}
+
+/// Returns the menu of tags that may say weights, and what is wrong with the chosen one. What is loaded is read again by
+/// another.
+fn weights(page: Page, overview: &OverviewReport, close: &El, keep: &Listeners) -> Vec<El> {
+    let chosen = page.address().weight_key.clone();
+    let closing = close.clone();
+    let menu = controls::select(keep, "weight-key", move |key| {
+        closing.html().click();
+        page.change(|address| address.weight_key = Some(key).filter(|key| !key.is_empty()));
+    });
+    controls::offer(
+        &menu,
+        &sampling::words::menu(overview, chosen.as_deref()),
+        chosen.as_deref().unwrap_or_default(),
+    );
+    let label = el("label").text(sampling::words::MENU).text(" ").child(&menu);
+    let missing = chosen.filter(|key| !overview.tag_keys.iter().any(|tag| tag.key == *key));
+    let missing = missing.map(|key| {
+        el("p").class("muted").test("weight-key-missing").text(&sampling::words::no_such_tag(&key))
+    });
+    std::iter::once(div("weight-key").child(&label)).chain(missing).collect()
 }
 
 /// Returns the switch for requests whose caller is not recorded, where they are left out or were asked for.

@@ -18,7 +18,7 @@ use pathlight::engine::run::native::NativePool;
 use pathlight::engine::run::{Session, plan_joining};
 use pathlight::engine::split::SplitOf;
 use pathlight::engine::verdict::ServicePart;
-use pathlight::ingest::{KeptTraces, ReadOptions, Reader};
+use pathlight::ingest::{KeptTraces, ReadOptions, ReadRules, Reader};
 use pathlight::trace::{
     Endpoint, HighCardinalityKeys, PathSettings, Portable, Redaction, TagTable, TraceSet,
 };
@@ -180,7 +180,7 @@ fn envelopes(attached: &[u8]) -> Vec<Vec<u8>> {
         name: "a.json".to_owned(),
         group: 0,
         keep: KeptTraces::Sample(2),
-        maps: Vec::new(),
+        rules: ReadRules::default(),
         chunk: None,
         is_cut: false,
     };

@@ -159,7 +159,7 @@ pub async fn run(worker: &Worker, job: ReadCall) {
 
 fn reader_of(piece: &Piece) -> Reader {
     let options =
-        ReadOptions { keep: piece.keep.clone(), maps: piece.maps.clone(), ..ReadOptions::default() };
+        ReadOptions { keep: piece.keep.clone(), rules: piece.rules.clone(), ..ReadOptions::default() };
     match &piece.chunk {
         Some((from, until)) => Reader::of_chunk(&piece.name, options, from.as_ref(), until.clone()),
         None => Reader::new(&piece.name, options),

@@ -1,6 +1,5 @@
 //! Shared by most commands: input files, the root endpoint, settings, output.
 
-use super::weight::WeightOption;
 use super::{Failure, input, output, parse, summary_files, terminal};
 use pathlight_base::format::{counted, duration};
 use pathlight_base::statistics::Percentiles;
@@ -325,8 +324,6 @@ pub struct AnalysisOptions {
     #[command(flatten)]
     pub by: ByOption,
     #[command(flatten)]
-    weight: WeightOption,
-    #[command(flatten)]
     pub path: PathOptions,
     /// Threads (default: one per core)
     #[arg(long, value_parser = parse::threads)]
@@ -404,7 +401,7 @@ impl AnalysisOptions {
 
     fn load_into(&self, groups: &[&[PathBuf]], summaries: Vec<LoadedSummary>) -> Result<NativePool, Failure> {
         let keep = self.sample.map_or(KeptTraces::All, KeptTraces::Sample);
-        let mut pool = input::load(groups, self.threads, &keep, &self.weight, self.out.as_deref())?.pool;
+        let mut pool = input::load(groups, self.threads, &keep, self.out.as_deref())?.pool;
         pool.add_summaries(summaries);
         let holds = |pool: &NativePool, group: u8| {
             let mut traces = pool.sessions().iter().flat_map(|session| session.set.traces());
@@ -460,7 +457,8 @@ impl AnalysisOptions {
             ..
         } = self.selection();
         let requests = Address { root, filters, range, by, over_all, ..Address::default() };
-        Address { overlap, reading, incomplete, until, unweighted, ..requests }
+        let weight_key = input::rules().weight_key;
+        Address { overlap, reading, incomplete, until, unweighted, weight_key, ..requests }
     }
 
     fn until(&self) -> Until {

@@ -1,12 +1,14 @@
 //! Reading the files of a command line: the load planner, carried out by threads.
 
-use super::weight::WeightOption;
 use super::{Failure, globs, output};
 use pathlight_base::format::harmless;
 use pathlight_engine::load::{InputFile, LoadPlanner, LoadStep, ReadResult, SplitSearch};
 use pathlight_engine::run::native::NativePool;
-use pathlight_ingest::{Ended, FileReport, KeptTraces, ManyInputs, Mapping, ReadOptions, Reader, SplitPoint};
+use pathlight_ingest::{
+    Ended, FileReport, KeptTraces, ManyInputs, Mapping, ReadOptions, ReadRules, Reader, SplitPoint,
+};
 use pathlight_trace::TraceSet;
+use pathlight_view::sampling;
 use std::collections::{BTreeMap, HashSet};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -28,7 +30,7 @@ pub struct Loaded {
 
 /// Loads files, folders (recursive) and `-` with several threads, large files in chunks. A bad file among good ones is a
 /// warning on standard error. What the first of several lists names becomes group 0 (A), the second group 1 (B). Which traces
-/// are kept is decided file by file; `weight` says which tag holds their weight. `out` will be written.
+/// are kept is decided file by file. `out` will be written.
 ///
 /// # Errors
 /// [`Failure::Usage`] if a path cannot be read at all, is the one to write, or memory ends.
@@ -36,10 +38,9 @@ pub fn load(
     groups: &[&[PathBuf]],
     threads: Option<usize>,
     keep: &KeptTraces,
-    weight: &WeightOption,
     out: Option<&Path>,
 ) -> Result<Loaded, Failure> {
-    load_watched(groups, threads, keep, weight, out, &|_, _| {})
+    load_watched(groups, threads, keep, out, &|_, _| {})
 }
 
 /// Hears of bytes that were read just now, and of how many all files have.
@@ -53,7 +54,6 @@ pub fn load_watched(
     groups: &[&[PathBuf]],
     threads: Option<usize>,
     keep: &KeptTraces,
-    weight: &WeightOption,
     out: Option<&Path>,
     watch: &WatchBytes,
 ) -> Result<Loaded, Failure> {
@@ -85,8 +85,8 @@ pub fn load_watched(
             }
             LoadStep::Read { batches } => {
                 let threads = planner.readers.min(batches);
-                sets.extend(read_all((&paths, weight), &mut planner, threads, &mut problems, &|bytes| {
-                    watch(bytes, total)
+                sets.extend(read_all(&paths, &mut planner, threads, &mut problems, &|bytes| {
+                    watch(bytes, total);
                 }));
             }
             LoadStep::Restart => {
@@ -113,6 +113,11 @@ pub fn load_watched(
             None => {}
         }
         files.extend(report);
+    }
+    if let Some(key) = rules().weight_key
+        && !sets.iter().flat_map(|set| set.tags.keys()).any(|(of, facts)| of == key && facts.occurrences > 0)
+    {
+        eprintln!("pathlight: {}", harmless(&sampling::words::no_such_tag(&key)));
     }
     Ok(Loaded { pool: NativePool::of(sets)?, files })
 }
@@ -163,7 +168,7 @@ fn split_points(path: &Path, places: Vec<u64>) -> std::io::Result<Vec<SplitPoint
 
 /// Lets threads take one batch after the other; returns their sets, and in `problems` what could not be read, by file.
 fn read_all(
-    (paths, weight): (&[PathBuf], &WeightOption),
+    paths: &[PathBuf],
     planner: &mut LoadPlanner,
     threads: usize,
     problems: &mut BTreeMap<usize, String>,
@@ -173,7 +178,6 @@ fn read_all(
     let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
     let run = |thread: usize| {
         let mut inputs = ManyInputs::default();
-        weight.apply(&mut inputs.set);
         loop {
             let batch: Vec<(usize, InputFile)> = {
                 let (planner, _) = &mut *lock();
@@ -258,28 +262,32 @@ pub fn list(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// The mappings of the command line. Every command reads by them, so they are not handed from one to the next.
-static MAPPINGS: OnceLock<Vec<Mapping>> = OnceLock::new();
+/// What the command line says of all traces. Every command reads by it, so it is not handed from one to the next.
+static RULES: OnceLock<ReadRules> = OnceLock::new();
 
-/// Takes the mappings that are in these files.
+/// Takes the mappings that are in these files, and the tag that says weights.
 ///
 /// # Errors
-/// [`Failure::Usage`] if one cannot be read or is none.
-pub fn take_mappings(files: &[PathBuf]) -> Result<(), Failure> {
+/// [`Failure::Usage`] if a mapping cannot be read or is none.
+pub fn take_rules(files: &[PathBuf], weight_key: Option<String>) -> Result<(), Failure> {
     let read = |file: &PathBuf| {
         let fail = |why: String| Failure::Usage(format!("cannot use the mapping {}: {why}", file.display()));
         let text = std::fs::read_to_string(file).map_err(|error| fail(error.to_string()))?;
         text.parse::<Mapping>().map_err(fail)
     };
-    let mappings = files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    let _ = MAPPINGS.set(mappings);
+    let maps = files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let _ = RULES.set(ReadRules { maps, weight_key });
     Ok(())
+}
+
+/// Returns what the command line says of all traces.
+pub fn rules() -> ReadRules {
+    RULES.get().cloned().unwrap_or_default()
 }
 
 /// Returns how inputs are read of which these traces are kept.
 pub fn read_options(keep: &KeptTraces) -> ReadOptions {
-    let maps = MAPPINGS.get().cloned().unwrap_or_default();
-    ReadOptions { keep: keep.clone(), maps, ..ReadOptions::default() }
+    ReadOptions { keep: keep.clone(), rules: rules(), ..ReadOptions::default() }
 }
 
 /// Reads a file, or the part of it that a chunk is, into a set.

@@ -30,8 +30,6 @@ pub struct Args {
     guess: bool,
     #[command(flatten)]
     reading: common::ReadingOption,
-    #[command(flatten)]
-    weight: super::weight::WeightOption,
     /// Threads (default: one per core)
     #[arg(long, value_parser = parse::threads)]
     threads: Option<usize>,
@@ -47,7 +45,7 @@ const OUTSIDE: usize = 5;
 /// say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let Loaded { mut pool, files } =
-        input::load(&[&args.files], args.threads, &KeptTraces::All, &args.weight, args.out.as_deref())?;
+        input::load(&[&args.files], args.threads, &KeptTraces::All, args.out.as_deref())?;
     if args.guess {
         let guesses: Vec<String> = files.iter().filter_map(guess::text).collect();
         if guesses.is_empty() {

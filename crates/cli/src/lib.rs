@@ -47,7 +47,6 @@ mod table;
 mod terminal;
 mod trend;
 mod unfinished;
-mod weight;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -70,6 +69,10 @@ struct CommandLine {
     /// repeated
     #[arg(long, global = true, value_name = "FILE")]
     map: Vec<PathBuf>,
+    /// Tag that says how many requests a trace stands for, before those that are known: a number from 1 up, or a probability
+    /// below 1
+    #[arg(long, global = true, value_name = "key=NAME", value_parser = parse::weight_key)]
+    weight: Option<String>,
 }
 
 /// One variant a command, in the order of the page's sidebar; the text is its line in the help. Names of earlier
@@ -224,7 +227,7 @@ impl From<serde_json::Error> for Failure {
 pub fn run() -> ExitCode {
     // clap ends the process itself where only help or the version was asked for, and with 2 on a bad line.
     let line = CommandLine::parse();
-    if let Err(failure) = input::take_mappings(&line.map) {
+    if let Err(failure) = input::take_rules(&line.map, line.weight.clone()) {
         return exit_code(Err(failure));
     }
     let result = match line.command {

@@ -1,7 +1,6 @@
 //! `pathlight mcp`: answers the questions of an assistant or another program. What is asked and answered is the business of
 //! crate mcp; here is where traces come from.
 
-use super::weight::WeightOption;
 use super::{Failure, fetch, input};
 use pathlight_ingest::KeptTraces;
 use pathlight_mcp::{Allowed, FetchFrom, LoadProgress, Loaded, PATH, Source, serve_http, serve_stdio};
@@ -95,14 +94,7 @@ impl Source for Files {
             progress.total.store(total, Relaxed);
             progress.read.fetch_add(bytes, Relaxed);
         };
-        let loaded = input::load_watched(
-            groups,
-            self.threads,
-            &KeptTraces::All,
-            &WeightOption::default(),
-            None,
-            &watch,
-        );
+        let loaded = input::load_watched(groups, self.threads, &KeptTraces::All, None, &watch);
         let input::Loaded { pool, files } = loaded.map_err(|failure| failure.to_string())?;
         let has_traces = |group: u8| {
             let mut traces = pool.sessions().iter().flat_map(|session| session.set.traces());

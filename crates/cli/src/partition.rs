@@ -1,7 +1,6 @@
 //! `pathlight partition`: traces as columns, in files by trace id, for an engine that brings together what belongs together.
 
 use super::output::{Inputs, OutputFile};
-use super::weight::WeightOption;
 use super::{Failure, input, parse};
 use pathlight_ingest::KeptTraces;
 use pathlight_ingest::formats::columns;
@@ -38,8 +37,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let inputs = Inputs::of(&input::list(&args.files)?);
     (0..args.into).try_for_each(|number| inputs.refuse(&args.out.join(number.to_string())))?;
     let keep = args.sample.map_or(KeptTraces::All, KeptTraces::Sample);
-    let sets =
-        input::load(&[&args.files], args.threads, &keep, &WeightOption::default(), None)?.pool.into_sets();
+    let sets = input::load(&[&args.files], args.threads, &keep, None)?.pool.into_sets();
     if sets.iter().all(|set| set.traces().is_empty()) {
         return Err(Failure::NoTrace);
     }

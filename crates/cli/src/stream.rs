@@ -5,7 +5,6 @@
 //! the next chunk, and drops traces that were counted before. What is left is summarised and forgotten, and the threads'
 //! summaries are joined at the end. Only ids of traces are remembered (eight bytes each).
 
-use super::weight::WeightOption;
 use super::{Failure, input};
 use flate2::read::MultiGzDecoder;
 use pathlight_base::format::counted;
@@ -417,7 +416,7 @@ pub fn by_days_at_once(
     files: &[PathBuf],
     options: SumOptions<'_>,
 ) -> Result<BTreeMap<u64, Summary>, Failure> {
-    let loaded = input::load(&[files], options.threads, options.keep, &WeightOption::default(), None)?;
+    let loaded = input::load(&[files], options.threads, options.keep, None)?;
     let left = Mutex::new(loaded.pool.into_sets().into_iter());
     let run = || {
         let mut sums = Sums::default();

@@ -26,7 +26,7 @@ pub use bytes::trial::HEAD_BYTES;
 pub use guess::{Guess, GuessField, GuessedRow, Mapping};
 pub use json::walk::split::{SEARCH_BYTES, SplitFinder, SplitPoint, places_to_split};
 pub use keep::KeptTraces;
-pub use reader::{ReadOptions, Reader};
+pub use reader::{ReadOptions, ReadRules, Reader};
 pub use report::{
     Accounts, ChunkEnd, Ended, ErrorKind, Example, FileReport, IngestError, ProblemKind, ReadProblem,
     ReadProgress,

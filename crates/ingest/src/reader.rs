@@ -16,6 +16,17 @@ use crate::sink::Sink;
 use crate::summaries::TakeSummaries;
 use crate::target::{ReadTarget, ReaderMemory, TargetParts};
 use pathlight_trace::TraceSet;
+use serde::{Deserialize, Serialize};
+
+/// What people have said of their traces, by which every input is read, whichever it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadRules {
+    /// What rows are that no format is known of; the first that fits counts.
+    pub maps: Vec<Mapping>,
+    /// The tag that says the weight of a trace, before all that are known
+    /// ([`choose_weight_key`](TraceSet::choose_weight_key)).
+    pub weight_key: Option<String>,
+}
 
 /// How an input is read.
 #[derive(Clone, Debug, Default)]
@@ -26,8 +37,8 @@ pub struct ReadOptions {
     pub masks: Masks,
     /// The traces that are kept.
     pub keep: KeptTraces,
-    /// What people have said of rows that no format is known of; the first that fits counts.
-    pub maps: Vec<Mapping>,
+    /// What people have said of their traces.
+    pub rules: ReadRules,
 }
 
 /// Reads one input (a file, an archive, pasted text) into a [`TraceSet`].
@@ -169,7 +180,10 @@ impl Reader {
         summaries: Option<&'a mut dyn TakeSummaries>,
     ) -> (&'a mut Source, Context<'a>) {
         let Reader { source, sink, scratch, name, how, options, .. } = self;
-        (source, Context { summaries, name, maps: &options.maps, ..Context::new(sink, set, scratch, *how) })
+        (
+            source,
+            Context { summaries, name, maps: &options.rules.maps, ..Context::new(sink, set, scratch, *how) },
+        )
     }
 
     fn take(
@@ -182,11 +196,14 @@ impl Reader {
             return Err(error.clone());
         }
         let TargetParts { set, memory, summaries } = into.parts();
-        if self.bytes == 0
-            && let Some(ReaderMemory { sink, scratch }) = memory.map(std::mem::take)
-        {
-            self.sink.reuse(sink);
-            self.scratch = scratch;
+        if self.bytes == 0 {
+            if let Some(ReaderMemory { sink, scratch }) = memory.map(std::mem::take) {
+                self.sink.reuse(sink);
+                self.scratch = scratch;
+            }
+            if let Some(key) = &self.options.rules.weight_key {
+                set.choose_weight_key(key);
+            }
         }
         self.bytes += bytes as u64;
         let (source, mut cx) = self.reading(set, summaries);

@@ -1,13 +1,16 @@
 //! Shared by tests of formats.
 
-use crate::{FileReport, Mapping, ReadOptions, Reader};
+use crate::{FileReport, Mapping, ReadOptions, ReadRules, Reader};
 use pathlight_trace::TraceSet;
 
 /// Reads bytes and returns a line for each span: trace, id, parent, service and operation, start and duration, kind, error,
 /// host, tags.
 pub(crate) fn read(bytes: &[u8], maps: &[Mapping]) -> (Vec<String>, FileReport) {
     let mut set = TraceSet::new();
-    let options = ReadOptions { maps: maps.to_vec(), ..ReadOptions::default() };
+    let options = ReadOptions {
+        rules: ReadRules { maps: maps.to_vec(), ..ReadRules::default() },
+        ..ReadOptions::default()
+    };
     let mut reader = Reader::new("input", options);
     let _ = reader.feed(bytes, &mut set);
     let report = reader.finish(&mut set);

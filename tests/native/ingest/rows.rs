@@ -1,7 +1,7 @@
 //! Rows of other tools: each file is read with the right values.
 
 use crate::common::replay::{FORMATS, TARGETS, project, read};
-use pathlight::ingest::{Ended, FileReport, ProblemKind, ReadOptions, Reader};
+use pathlight::ingest::{Ended, FileReport, ProblemKind, ReadOptions, ReadRules, Reader};
 use pathlight::trace::{Flags, TraceSet};
 
 /// What is in a file: its format, and parent, service, operation, start and duration in microseconds, kind and error of its
@@ -409,7 +409,8 @@ fn rows_of_a_form_of_ones_own_are_read_by_a_mapping_only() {
     assert!(error.next.contains("pathlight inspect --guess"), "{error}");
     let guess = report.guess.unwrap();
     let map = guess.mapping.parse().unwrap();
-    let (mut set, options) = (TraceSet::new(), ReadOptions { maps: vec![map], ..ReadOptions::default() });
+    let rules = ReadRules { maps: vec![map], ..ReadRules::default() };
+    let (mut set, options) = (TraceSet::new(), ReadOptions { rules, ..ReadOptions::default() });
     let mut reader = Reader::new("input", options);
     reader.feed(&text, &mut set).unwrap();
     let report = reader.finish(&mut set);

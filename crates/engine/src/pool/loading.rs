@@ -311,8 +311,8 @@ impl<P: Clone> PoolState<P> {
             let chunk = input.chunk.as_ref().map(|chunk| (chunk.from.clone(), chunk.until.clone()));
             let (name, keep) = (input.name.clone(), input.keep.clone());
             let is_cut = input.read_limit.is_some();
-            let maps = self.maps.clone();
-            pieces.push(Piece { name, group: input.group, keep, maps, chunk, is_cut });
+            let rules = self.rules.clone();
+            pieces.push(Piece { name, group: input.group, keep, rules, chunk, is_cut });
             attachments.push(Attachment::File { source: input.source, range: input.range() });
         }
         let call = Call::Read { pieces, heap_limit: self.limits.memory };

@@ -4,7 +4,7 @@
 //! number, and what the worker answers carries the same.
 
 use crate::load::ReadResult;
-use pathlight_ingest::{KeptTraces, Mapping, SplitPoint};
+use pathlight_ingest::{KeptTraces, ReadRules, SplitPoint};
 use serde::{Deserialize, Serialize};
 
 /// From the page to a worker.
@@ -97,8 +97,8 @@ pub struct Piece {
     pub group: u8,
     /// The traces of it that are kept.
     pub keep: KeptTraces,
-    /// What people have said of rows that no format is known of.
-    pub maps: Vec<Mapping>,
+    /// What people have said of their traces.
+    pub rules: ReadRules,
     /// Of a chunk: where it starts and ends; `None` within is the start or end of the file.
     pub chunk: Option<(Option<SplitPoint>, Option<SplitPoint>)>,
     /// Whether more follows that is not to be read.

@@ -37,7 +37,7 @@ use crate::load::{LoadPlanner, MemoryForecast};
 use joining::Join;
 use loading::Load;
 use messages::ToWorker;
-use pathlight_ingest::Mapping;
+use pathlight_ingest::ReadRules;
 use queries::Query;
 use saving::Save;
 use std::collections::BTreeMap;
@@ -79,8 +79,8 @@ pub struct PoolState<P> {
     /// others.
     deaths_by_query: BTreeMap<Vec<u8>, u32>,
     saves: BTreeMap<u64, Save<P>>,
-    /// By which mappings rows are read.
-    maps: Vec<Mapping>,
+    /// By which all files are read.
+    rules: ReadRules,
     /// The time of the event that is handled, in microseconds of a clock that never goes back.
     now_us: u64,
     commands: Vec<PoolCommand<P>>,
@@ -94,7 +94,7 @@ impl<P: Clone> PoolState<P> {
         let mut pool = PoolState {
             most_workers,
             limits: Limits::default(),
-            maps: Vec::new(),
+            rules: ReadRules::default(),
             workers: Vec::new(),
             calls: BTreeMap::new(),
             last_number: 0,
@@ -124,9 +124,9 @@ impl<P: Clone> PoolState<P> {
         self.planner.large_file = limits.large_file;
     }
 
-    /// Sets by which mappings rows are read that no format is known of.
-    pub fn set_maps(&mut self, maps: Vec<Mapping>) {
-        self.maps = maps;
+    /// Sets what files are read by from now on.
+    pub fn set_rules(&mut self, rules: ReadRules) {
+        self.rules = rules;
     }
 
     /// Returns how many workers there are, started or not.

@@ -194,6 +194,11 @@ impl OverviewReport {
         names.into_iter().cloned().collect()
     }
 
+    /// Returns the keys of tags whose values are all numbers, by name.
+    pub fn number_keys(&self) -> impl Iterator<Item = &str> {
+        self.tag_keys.iter().filter(|tag| tag.is_number).map(|tag| tag.key.as_str())
+    }
+
     /// Puts summaries in the place of traces of the set looked at.
     pub fn take_summary(&mut self, summary: &Summary, files: u64) {
         let traces_left_out = std::mem::replace(&mut self.traces, summary.traces);
@@ -696,6 +701,10 @@ impl OverviewRun {
         }
         partial.by = self.types.by.clone();
         for (key, facts, mut values) in set.tags.keys_with_values() {
+            // A tag may be named to say weights that no span has.
+            if facts.occurrences == 0 {
+                continue;
+            }
             if facts.high_cardinality {
                 values.clear();
             }

@@ -8,6 +8,13 @@ use pathlight_engine::endpoints::{RowStat, RowTime};
 use pathlight_engine::heatmap::ColumnOrder;
 use pathlight_trace::Endpoint;
 
+/// Returns what can be chosen from, with what is chosen: a link may have a tag that these traces do not have.
+pub(crate) fn with_chosen<'a>(offered: impl Iterator<Item = &'a str>, chosen: Option<&str>) -> Vec<String> {
+    let mut all: Vec<String> = offered.map(str::to_owned).collect();
+    all.extend(chosen.filter(|key| !all.iter().any(|known| known == key)).map(str::to_owned));
+    all
+}
+
 /// The switches of views.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choices {

@@ -112,6 +112,8 @@ pub struct Address {
     pub incomplete: bool,
     /// Whether each request counts once, even if its trace stands for several.
     pub unweighted: bool,
+    /// The tag that says the weight of a trace, before those that are known; what is loaded is read by it.
+    pub weight_key: Option<String>,
     /// Grouping of requests into types.
     pub by: GroupBy,
     /// Grouping of what was loaded first where that is chosen automatically, and the reading it was chosen under. It
@@ -167,6 +169,7 @@ impl Default for Address {
             over_all: false,
             incomplete: false,
             unweighted: false,
+            weight_key: None,
             by: GroupBy::default(),
             chosen: None,
             comparison: None,
@@ -219,6 +222,7 @@ impl Address {
                 "percentiles" => address.over_all = value == "all",
                 "incomplete" => address.incomplete = value == "1",
                 "weights" => address.unweighted = value == "off",
+                "weight" => address.weight_key = Some(value).filter(|key| !key.is_empty()),
                 // Of a comparison it is also what its frames are compared by.
                 "by" => match GroupBy::parse(&value) {
                     Some(by) => address.by = by,
@@ -345,6 +349,9 @@ impl Address {
         if self.unweighted {
             out.put("weights", "off");
         }
+        if let Some(key) = &self.weight_key {
+            out.put("weight", key);
+        }
         if self.by != GroupBy::default() {
             out.put("by", &self.by.key());
         }
@@ -456,6 +463,7 @@ impl Address {
             || self.over_all != before.over_all
             || self.incomplete != before.incomplete
             || self.unweighted != before.unweighted
+            || self.weight_key != before.weight_key
             || self.by != before.by
             || self.comparison != before.comparison
             || self.filters != before.filters

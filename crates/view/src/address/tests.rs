@@ -271,6 +271,7 @@ proptest! {
         address.split.key = some(0, flags[1]);
         address.split.linear = flags[2];
         address.sum = some(1, flags[0]).filter(|key| !key.is_empty());
+        address.weight_key = some(2, flags[0]).filter(|key| !key.is_empty());
         address.anomaly.normal = [JudgedAgainst::Others, JudgedAgainst::SetA, JudgedAgainst::Before(range.0.into())][view % 3];
         address.anomaly.alpha_ppm = range.0 + 1;
         address.anomaly.contaminated_ppm = range.0;

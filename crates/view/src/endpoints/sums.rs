@@ -1,9 +1,10 @@
 //! The numbers of a tag by endpoint: tokens, cost, time to the first token.
 
+use crate::address::choices::with_chosen;
 use crate::table::{Column, PER_REQUEST, Table, WHEN_PRESENT};
 use pathlight_base::format;
 use pathlight_engine::endpoints::{TagSum, TagSumsReport};
-use pathlight_engine::queries::{OverviewReport, TagKey};
+use pathlight_engine::queries::OverviewReport;
 use pathlight_trace::is_measure;
 
 /// What a column of sums says of itself.
@@ -77,9 +78,6 @@ pub fn sums_note(report: &TagSumsReport) -> String {
 /// Returns the keys of tags that may be summed: first what calls of a language model take, then other numbers. `chosen` is
 /// the one in the address, which these traces may not have.
 pub fn sum_keys(overview: &OverviewReport, chosen: Option<&str>) -> Vec<String> {
-    let numbers = || overview.tag_keys.iter().filter(|tag| tag.is_number).map(|TagKey { key, .. }| key);
-    let (measures, others): (Vec<&String>, Vec<&String>) = numbers().partition(|key| is_measure(key));
-    let mut keys: Vec<String> = measures.into_iter().chain(others).cloned().collect();
-    keys.extend(chosen.filter(|key| !keys.iter().any(|known| known == key)).map(str::to_owned));
-    keys
+    let (measures, others): (Vec<&str>, Vec<&str>) = overview.number_keys().partition(|key| is_measure(key));
+    with_chosen(measures.into_iter().chain(others), chosen)
 }

@@ -367,6 +367,7 @@ pub fn address(address: &Address, redaction: Redaction) -> Address {
         over_all,
         incomplete,
         unweighted,
+        weight_key,
         by,
         chosen: _,
         comparison,
@@ -426,6 +427,8 @@ pub fn address(address: &Address, redaction: Redaction) -> Address {
         over_all,
         incomplete,
         unweighted,
+        // Without tags, weights stand under a name that is known.
+        weight_key: weight_key.filter(|_| !tags),
         by: if tags && matches!(by, GroupBy::Tag(_)) { GroupBy::default() } else { by },
         chosen: None,
         comparison,

@@ -1,8 +1,10 @@
 //! The weights of traces in words, for the page, the command line, Markdown and saved reports.
 
+use crate::address::choices::with_chosen;
 use crate::reading::words::Note;
-use pathlight_base::format::{agreeing, count, counted, duration, endpoint, number, share};
+use pathlight_base::format::{agreeing, count, counted, duration, endpoint, number, printable, share};
 use pathlight_base::statistics::Weight;
+use pathlight_engine::queries::OverviewReport;
 use pathlight_engine::requests::{ChosenSigns, RangeFacts, WeightedFacts};
 use pathlight_trace::{Endpoint, SamplingCounts};
 
@@ -17,6 +19,24 @@ const ALIKE: &str = "percentiles, means, shares and verdicts are the same either
 
 /// Said where traces with weights are summed up in a file.
 pub const SUMMED: &str = "Traces say that they were sampled and stand for several requests each; a summary counts each trace once.";
+
+/// Title of the menu of tags that may say weights.
+pub const MENU: &str = "How many requests a trace stands for is said by";
+
+/// Returns the choices of this menu, by the key in the address (empty: none), with their words. `chosen` is the one in the
+/// address.
+pub fn menu(overview: &OverviewReport, chosen: Option<&str>) -> Vec<(String, String)> {
+    let keys = with_chosen(overview.number_keys(), chosen).into_iter().map(|key| {
+        let words = format!("the tag {}", printable(&key));
+        (key, words)
+    });
+    std::iter::once((String::new(), "what samplers write".to_owned())).chain(keys).collect()
+}
+
+/// Returns that no span has the tag that a person named for weights.
+pub fn no_such_tag(key: &str) -> String {
+    format!("No span has the tag {}, so weights are what samplers write, or 1.", printable(key))
+}
 
 /// Returns a number of requests that some stand for, as people say it: of more than ten thousand the first two digits.
 pub fn about(requests: f64) -> String {
@@ -293,6 +313,27 @@ mod tests {
         assert!(compared(&plain, &side(&[1.0, 100.0], true)).is_some());
         assert!(compared(&side(&[1.0, 100.0], true), &plain).is_some());
         assert_eq!(compared(&plain, &side(&[1.0, 100.0], false)), None, "they count by weight");
+    }
+
+    #[test]
+    fn tags_of_numbers_may_say_weights() {
+        use pathlight_engine::queries::TagKey;
+        let tag = |key: &str, is_number| TagKey {
+            key: key.to_owned(),
+            values: Vec::new(),
+            high_cardinality: false,
+            is_number,
+        };
+        let overview = OverviewReport {
+            tag_keys: vec![tag("kept.of", true), tag("region", false)],
+            ..OverviewReport::default()
+        };
+        let keys = |chosen| -> Vec<String> { menu(&overview, chosen).into_iter().map(|of| of.0).collect() };
+        assert_eq!(keys(None), ["", "kept.of"]);
+        assert_eq!(
+            (keys(Some("kept.of")), keys(Some("other"))),
+            (keys(None), vec!["".into(), "kept.of".into(), "other".into()])
+        );
     }
 
     #[test]
