@@ -168,7 +168,8 @@ impl RangeBar {
         self.scope.follow(true, over_all);
         self.until.follow(has_end_to_choose(page), page.address().until == Until::Done);
         let is_weighted = slot.get().is_some_and(|report| report.facts.weighted.is_some());
-        self.weights.follow(is_weighted, page.address().unweighted);
+        // What a summary counts by weight was decided when it was made.
+        self.weights.follow(is_weighted && !page.is_summary(), page.address().unweighted);
         let Some(report) = slot.get().filter(|_| self.marked != slot.revision()) else { return };
         self.marked = slot.revision();
         let facts = &report.facts;

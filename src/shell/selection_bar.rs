@@ -286,9 +286,7 @@ impl PagePart for SelectionBar {
         self.figures.class_if("stale", page.queries().range.is_waiting());
         let Some(report) = page.queries().range.get() else { return };
         let facts = &report.facts;
-        let (few, all) = (format::count(facts.requests), counted(facts.all_requests, "request"));
-        let requests = if facts.requests == facts.all_requests { all } else { format!("{few} of {all}") };
-        self.requests.set_text(&(requests + &sampling::words::stand_for(facts)));
+        self.requests.set_text(&reading::words::requests_in(facts));
         self.requests.set("data-value", &facts.requests.to_string());
         let mut scope = reading::words::scope_of(facts) + reading::words::not_followed(&page.address());
         if let Some(note) = sampling::words::note(facts) {

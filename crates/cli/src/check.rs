@@ -12,7 +12,7 @@ use pathlight_trace::{Endpoint, hash_text};
 use pathlight_view::draw::Theme;
 use pathlight_view::export::sarif::Alert;
 use pathlight_view::flame::chart::{DiffFlame, DiffOptions, FlameView, FlameWords};
-use pathlight_view::{compare, flame};
+use pathlight_view::{compare, flame, sampling};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -122,16 +122,19 @@ fn alert(verdict: &GateResult, config: &Config) -> Alert {
             Measured::Errors => "Share of requests with an error".to_owned(),
         },
         name(place),
-        verdict.n[1],
-        verdict.n[0],
+        number_of(verdict, 1),
+        number_of(verdict, 0),
         verdict.rule,
     );
     let about = [rule, &verdict.rule.statistic.to_string(), &name(&verdict.root), &name(place)];
     let fingerprint = format!("{:016x}", hash_text(&about.join("\n")));
     let known = config.known(&fingerprint, rule, Some(place));
-    let properties = serde_json::json!({
+    let mut properties = serde_json::json!({
         "before": verdict.values[0], "after": verdict.values[1], "n": verdict.n, "p": verdict.p, "root": verdict.root,
     });
+    if counts_weights(verdict) {
+        properties["effective"] = verdict.effective.into();
+    }
     Alert {
         rule: rule.to_owned(),
         rule_name: rule_name.to_owned(),
@@ -142,6 +145,20 @@ fn alert(verdict: &GateResult, config: &Config) -> Alert {
         place: Some(place.clone()),
         code_of: None,
         properties: properties.as_object().cloned().unwrap_or_default(),
+    }
+}
+
+/// Returns whether requests of a side stand for unequally many.
+fn counts_weights(verdict: &GateResult) -> bool {
+    verdict.n.map(|n| n as f64) != verdict.effective
+}
+
+/// Returns the number of values of a side, and what they are worth where they stand for unequally many requests.
+fn number_of(verdict: &GateResult, side: usize) -> String {
+    let n = verdict.n[side];
+    match verdict.effective[side] {
+        effective if effective == n as f64 => n.to_string(),
+        effective => format!("{n} (effective {effective:.0})"),
     }
 }
 
@@ -195,6 +212,11 @@ fn markdown(
     let [before, after] = sides.map(|side| counted(side.requests(), "request"));
     let compared = counted(verdicts.len() as u64, "comparison");
     let _ = writeln!(out, "{before} before, {after} after; {compared}.\n");
+    for (side, when) in sides.into_iter().zip(["Before", "After"]) {
+        if let Some(sampled) = sampling::words::by_weight(&side.weights()) {
+            let _ = writeln!(out, "{when}: {sampled}\n");
+        }
+    }
     if verdicts.is_empty() {
         let _ = writeln!(out, "No root endpoint has enough requests on both sides to be judged.\n");
     }
@@ -216,14 +238,13 @@ fn markdown(
         };
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {} | {} | {growth} | {}, {} |",
+            "| {} | {} | {} | {} | {} | {growth} | {} |",
             cell(&name(&verdict.root)),
             verdict.endpoint.as_ref().map_or(String::new(), |endpoint| cell(&name(endpoint))),
             cell(&verdict.rule.to_string()),
             amount(verdict, verdict.values[0]),
             amount(verdict, verdict.values[1]),
-            verdict.n[0],
-            verdict.n[1],
+            [0, 1].map(|side| number_of(verdict, side)).join(", "),
         );
     }
     if broken.len() > ROWS {

@@ -252,7 +252,7 @@ impl Turn {
 #[derive(Default)]
 struct Sums {
     days: BTreeMap<u64, Merger>,
-    /// Whether traces stand for several requests, which no summary says.
+    /// Whether traces stand for several requests.
     has_weights: bool,
 }
 
@@ -289,7 +289,7 @@ impl Sums {
         let failed = |error: pathlight_engine::summaries::OtherSettings| Failure::Usage(error.to_string());
         let mut all = Sums::default();
         if parts.iter().any(|part| part.has_weights) {
-            eprintln!("pathlight: {}", sampling::words::SUMMED);
+            eprintln!("pathlight: {}", sampling::words::summed());
         }
         for part in parts {
             for (day, sum) in part.days {

@@ -8,8 +8,8 @@ use pathlight_base::format::{counted, duration};
 use pathlight_engine::queries::{TrendDay, TrendReport};
 use pathlight_engine::requests::RootEndpoint;
 use pathlight_engine::trend::TrendOfSummaries;
-use pathlight_view::json;
 use pathlight_view::trend::{self, TrendRow};
+use pathlight_view::{json, sampling};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -51,6 +51,9 @@ fn to_text(report: &Rc<TrendReport>, rows: usize) -> String {
     let (of, days) = (&report.trend, trend::day_names(report));
     let mut out = String::new();
     // Writing to a String cannot fail.
+    if let Some(sampled) = sampling::words::by_weight(&of.weights) {
+        let _ = writeln!(out, "{sampled}\n");
+    }
     if of.moved.is_empty() {
         let _ = writeln!(
             out,

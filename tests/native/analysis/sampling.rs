@@ -1,15 +1,20 @@
 //! Sampled traces: every dialect is read alike, and numbers by weight are those of the full set.
 
+use crate::common::stored::sections;
 use pathlight::base::statistics::{
     Percentiles, Weight, percentile, sort_weighted, weighted_percentile_interval,
 };
-use pathlight::engine::compare::{Basis, CompareReport, MeasuredTime};
+use pathlight::engine::compare::{Basis, CompareReport, MeasuredTime, compare};
 use pathlight::engine::findings::{Finding, FindingFacts, FindingsReport};
 use pathlight::engine::heatmap::ColumnOrder;
 use pathlight::engine::ids::{NodeId, ReportEndpoint};
 use pathlight::engine::queries;
 use pathlight::engine::requests::{RangeFacts, Selection};
 use pathlight::engine::run::native::NativePool;
+use pathlight::engine::summaries::{
+    Merger, Statistic, Summary, SummarySettings, check, read as read_summary, write as write_summary,
+};
+use pathlight::engine::trend::TrendOfSummaries;
 use pathlight::engine::verdict::ServicePart;
 use pathlight::generate::{
     GenerateOptions, GeneratedTrace, Generator, Inject, Sample, SampledRequest, Sampler, write_jaeger,
@@ -423,4 +428,118 @@ fn a_sampler_writes_the_traces_it_keeps() {
     let written = write_jaeger(&GenerateOptions { sample: Some(sample.clone()), ..all }, &mut out).unwrap();
     assert_eq!((written.traces, written.bytes), (kept, out.len() as u64));
     assert!(kept > 5 && kept < 100, "{kept}");
+}
+
+/// Returns the summary of what a sampler keeps.
+fn summary(options: &GenerateOptions, sampler: &str) -> Summary {
+    Summary::observe(&set(&sampled(options, sampler), 0), &SummarySettings::default())
+}
+
+/// Traces of one generator, each seed a sample of its own.
+fn of_seed(seed: u64, traces: u64) -> GenerateOptions {
+    GenerateOptions { seed, ..options(traces) }
+}
+
+#[test]
+fn trend_and_check_of_sampled_traces_are_those_of_the_full_sets() {
+    const SAMPLER: &str = "p=0.1; slow>150ms; errors; as=th";
+    let full: Vec<Summary> = (0..5).map(|day| summary(&of_seed(50 + day, 1500), "p=1")).collect();
+    let days = |dialect: &str| -> Vec<Summary> {
+        let sampler = SAMPLER.replace("th", dialect);
+        (0..5).map(|day| summary(&of_seed(50 + day, 1500), &sampler)).collect()
+    };
+    let (kept, unsaid) = (days("th"), days("nothing"));
+    // Of the clearest root endpoint the median of every day.
+    let medians = |days: &[Summary]| -> BTreeMap<String, f64> {
+        let trend = TrendOfSummaries::of(days).unwrap();
+        let latency = trend.series.iter().filter(|series| {
+            series.endpoint.is_none() && matches!(series.statistic, Statistic::P50 | Statistic::Mean)
+        });
+        latency
+            .flat_map(|series| {
+                let name = |day: usize| format!("{} {} {day}", series.root.operation, series.statistic);
+                series.points.iter().enumerate().filter_map(move |(day, of)| Some((name(day), (*of)?.value)))
+            })
+            .collect()
+    };
+    let off = |found: &BTreeMap<String, f64>| {
+        let truth = medians(&full);
+        let errors: Vec<f64> =
+            found.iter().filter_map(|(name, value)| Some((value / truth.get(name)? - 1.0).abs())).collect();
+        assert!(errors.len() >= 10, "{}", errors.len());
+        errors.iter().sum::<f64>() / errors.len() as f64
+    };
+    let (by_weight, counted) = (off(&medians(&kept)), off(&medians(&unsaid)));
+    assert!(by_weight < 0.1 && counted > 2.0 * by_weight, "{by_weight} by weight, {counted} counted");
+    let trend = TrendOfSummaries::of(&kept).unwrap();
+    assert!(trend.weights.requests() > 5000.0 && !trend.weights.are_equal());
+    assert!(
+        trend
+            .series
+            .iter()
+            .flat_map(|series| series.points.iter().flatten())
+            .all(|point| { point.effective < point.n as f64 && point.effective >= 30.0 })
+    );
+    // Nothing has changed, but for how traces were kept.
+    let rules =
+        ["mean>10%", "p50>10%", "errors>2%", "endpoint self mean>20%"].map(|rule| rule.parse().unwrap());
+    let broken = |candidate: &Summary| {
+        let verdicts = check(&full[0], candidate, &rules).unwrap();
+        assert!(verdicts.len() > 3, "{}", verdicts.len());
+        verdicts.into_iter().filter(|verdict| verdict.is_broken).count()
+    };
+    assert_eq!(kept.iter().map(broken).collect::<Vec<_>>(), [0; 5]);
+    assert!(unsaid.iter().all(|day| broken(day) > 0));
+    // So say services and frames.
+    let report = compare(&full[0], &kept[1], None).unwrap();
+    assert_eq!(report.culprit.culprit().map(|row| &row.service), None);
+    let [a, b] = [&report.a, &report.b].map(|side| side.facts.latency_us.mean);
+    assert!((a / b - 1.0).abs() < 0.15, "{a} {b}");
+}
+
+#[test]
+fn summaries_by_weight_merge_in_any_order_and_count_as_before_beside() {
+    let [a, b] = [60, 61].map(|seed| summary(&of_seed(seed, 400), "p=0.3; slow>100ms; errors; as=count"));
+    let plain = summary(&of_seed(62, 300), "p=1");
+    let bytes = |of: &Summary| write_summary(of).unwrap();
+    let join = |parts: &[&Summary]| {
+        let mut sum = Merger::default();
+        parts.iter().for_each(|part| sum.add((*part).clone()).unwrap());
+        sum.finish().unwrap()
+    };
+    let all = join(&[&a, &plain, &b]);
+    assert_eq!(bytes(&all), bytes(&join(&[&join(&[&b, &plain]), &a])));
+    assert_eq!(bytes(&all), bytes(&join(&[&plain, &join(&[&a, &b])])));
+    assert_eq!(bytes(&read_summary(&bytes(&all)).unwrap()), bytes(&all));
+    assert_eq!(all.weights().seen, all.requests());
+    let sum = a.weights().requests() + b.weights().requests() + 300.0;
+    assert!((all.weights().requests() - sum).abs() < 1e-6);
+    // By root endpoint it is the same, and each has its own weights.
+    let apart: f64 = all.clone().into_roots().map(|(_, part)| part.weights().requests()).sum();
+    assert!((apart - sum).abs() < 1e-6);
+    // What weights are not summed for is the same with and without them, to the last bit.
+    let [twice, once] = ["count", "nothing"]
+        .map(|dialect| sections(&bytes(&summary(&of_seed(63, 300), &format!("p=0.5; as={dialect}")))));
+    let named = |all: &[(String, u32, Vec<u8>)], name: &str| all.iter().find(|of| of.0 == name).cloned();
+    for name in ["latencies", "endpoints", "errors", "flow", "diagnosis", "anomalies"] {
+        assert!(named(&once, name).is_some() && named(&once, name) == named(&twice, name), "{name}");
+    }
+    assert!(named(&once, "weights").is_none() && named(&twice, "weights").is_some());
+    assert_ne!(named(&once, "services"), named(&twice, "services"));
+}
+
+/// All weights 2 give the numbers of weight 1.
+#[test]
+fn equal_weights_change_nothing_in_trend_and_check() {
+    let [plain, twice] = ["nothing", "count"].map(|dialect| {
+        let [a, b] = slower(1600, 70, 2);
+        [a, b].map(|of| summary(&of, &format!("p=0.5; as={dialect}")))
+    });
+    let rules = ["mean>5%", "p50>5%", "errors>1%", "endpoint self mean>5%", "endpoint self p50>5%"]
+        .map(|rule| rule.parse().unwrap());
+    let checked = |[a, b]: &[Summary; 2]| check(a, b, &rules).unwrap();
+    assert!(checked(&plain).iter().any(|verdict| verdict.is_broken));
+    assert_eq!(checked(&plain), checked(&twice));
+    let series = |[a, b]: &[Summary; 2]| TrendOfSummaries::of(&[a.clone(), b.clone()]).unwrap().series;
+    assert_eq!(series(&plain), series(&twice));
 }

@@ -12,7 +12,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 use url::{ParseError, Url};
 
-use crate::failure::{Failure, Outcome, fail};
+use crate::failure::{Failure, Outcome, ensure, fail};
 use crate::png::Picture;
 use crate::process::{Driver, root, scratch};
 
@@ -284,6 +284,18 @@ impl Page {
         let element = self.client.find(Locator::Css(selector)).await?;
         element.clear().await?;
         Ok(element.send_keys(text).await?)
+    }
+
+    /// Chooses an option of the first list that matches, by its value.
+    pub async fn choose(&self, selector: &str, value: &str) -> Outcome {
+        let script = format!(
+            "const list = document.querySelector({}); list.value = {}; \
+             list.dispatchEvent(new Event('change', {{ bubbles: true }})); return list.value",
+            json!(selector),
+            json!(value)
+        );
+        let chosen = self.run(&script).await?;
+        ensure(chosen == json!(value), || format!("{selector} has no option {value:?}"))
     }
 
     /// Keeps the next file that the page hands out as `window.handedOut`, a Blob.

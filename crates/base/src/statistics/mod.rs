@@ -26,7 +26,7 @@ pub use testing::{
 };
 pub use weight::{Weight, Weights};
 pub use weighted::{
-    WeightedMoments, WeightedSum, sort_weighted, weighted_percentile, weighted_percentile_interval,
-    weighted_sum_us,
+    WeightedMoments, WeightedSum, grouped_percentile, sort_weighted, weighted_percentile,
+    weighted_percentile_interval, weighted_sum_us,
 };
 pub use welch::{Interval, MeanError, Moments, t_975, welch};

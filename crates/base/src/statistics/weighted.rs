@@ -11,25 +11,31 @@ const WHOLE: u128 = 1_000_000;
 /// and h = p (W - 1) it lies between the values at h rounded down and at the next whole number; a value is at r if the weights
 /// before it sum to at most r, and with its own to more.
 pub fn weighted_percentile(sorted: &[(u64, Weight)], p: f64) -> f64 {
-    let units = sorted.iter().map(|(_, weight)| u128::from(weight.units())).sum();
-    percentile_of_units(sorted, units, p)
+    let units = units_of(sorted).map(|(_, units)| units).sum();
+    percentile_of_units(units_of(sorted), units, p)
 }
 
-fn percentile_of_units(sorted: &[(u64, Weight)], units: u128, p: f64) -> f64 {
-    let Some(last) = sorted.last() else { return 0.0 };
+/// Returns values with the units of their weights.
+fn units_of(sorted: &[(u64, Weight)]) -> impl Iterator<Item = (u64, u128)> {
+    sorted.iter().map(|&(value, weight)| (value, u128::from(weight.units())))
+}
+
+fn percentile_of_units(sorted: impl Iterator<Item = (u64, u128)>, units: u128, p: f64) -> f64 {
     let one = u128::from(Weight::UNITS);
-    let place = (p.clamp(0.0, 1.0) * WHOLE as f64).round() as u128 * (units - one);
+    let place = (p.clamp(0.0, 1.0) * WHOLE as f64).round() as u128 * units.saturating_sub(one);
     let (below, part) = (place / (WHOLE * one), place % (WHOLE * one));
-    let (mut low, mut high) = (last.0, last.0);
-    let mut before = 0;
+    let (mut low, mut high) = (0, 0);
+    let mut before = 0u128;
     let mut is_low_found = false;
-    for &(value, weight) in sorted {
-        before += u128::from(weight.units());
-        if !is_low_found && below * one < before {
-            (low, is_low_found) = (value, true);
+    for (value, weight) in sorted {
+        before = before.saturating_add(weight);
+        // Where no value lies beyond, it is the last.
+        high = value;
+        if !is_low_found {
+            low = value;
+            is_low_found = below * one < before;
         }
         if (below + 1) * one < before {
-            high = value;
             break;
         }
     }
@@ -45,7 +51,7 @@ impl Percentiles {
             let values: Vec<u64> = sorted.iter().map(|(value, _)| *value).collect();
             return Percentiles::of_sorted(&values);
         }
-        let at = |p| percentile_of_units(sorted, weights.units, p);
+        let at = |p| percentile_of_units(units_of(sorted), weights.units, p);
         Percentiles {
             mean: weighted_sum_us(sorted) as f64 / weights.units as f64,
             p50: at(0.50),
@@ -113,7 +119,8 @@ pub fn weighted_percentile_interval(sorted: &[(u64, Weight)], p: f64) -> Option<
         return None;
     }
     // How much of the weight lies below the true percentile varies as a weighted share does.
-    let error = share_error(sorted, weighted_percentile(sorted, p), p);
+    let squares = units_of(sorted).map(|(value, units)| (value, units, units * units));
+    let error = share_error(squares, weighted_percentile(sorted, p), p);
     let reach = t_975(effective - 1.0) * error;
     let at = |p: f64| weighted_or_plain(sorted, p);
     Some(Interval { low: at(p - reach), high: at(p + reach) })
@@ -128,15 +135,31 @@ pub(super) fn weighted_or_plain(sorted: &[(u64, Weight)], p: f64) -> f64 {
 }
 
 /// Returns the standard error of the share of the weight at or below a value, of which `p` is the estimate: sqrt(sum w^2 (i -
-/// p)^2) / sum w, with i = 1 at or below it and 0 above.
-fn share_error(sorted: &[(u64, Weight)], value: f64, p: f64) -> f64 {
+/// p)^2) / sum w, with i = 1 at or below it and 0 above. Of each value the units of its weights and the sum of their squares.
+fn share_error(values: impl Iterator<Item = (u64, u128, u128)>, value: f64, p: f64) -> f64 {
     let (mut below, mut above, mut units) = (0u128, 0u128, 0u128);
-    for &(at, weight) in sorted {
-        let weight = u128::from(weight.units());
-        units += weight;
-        if at as f64 <= value { below += weight * weight } else { above += weight * weight }
+    for (at, of, squares) in values {
+        units = units.saturating_add(of);
+        let sum = if at as f64 <= value { &mut below } else { &mut above };
+        *sum = sum.saturating_add(squares);
+    }
+    if units == 0 {
+        return 0.0;
     }
     ((below as f64 * (1.0 - p) * (1.0 - p) + above as f64 * p * p) / (units as f64 * units as f64)).sqrt()
+}
+
+/// Returns the `p`-quantile of values that many requests have each, sorted by value, as [`weighted_percentile`] does, and its
+/// standard error (Woodruff 1952): half the distance of the quantiles that lie one standard error of the share of the weight
+/// to both sides. Both 0 without values.
+pub fn grouped_percentile(sorted: &[(u64, Weights)], p: f64) -> (f64, f64) {
+    let all = || sorted.iter().map(|(value, of)| (*value, of.units));
+    let units = all().fold(0, |sum: u128, (_, units)| sum.saturating_add(units));
+    let at = |p: f64| percentile_of_units(all(), units, p);
+    let value = at(p);
+    let squares = sorted.iter().map(|(value, of)| (*value, of.units, of.squares));
+    let reach = share_error(squares, value, p);
+    (value, (at(p + reach) - at(p - reach)) / 2.0)
 }
 
 /// An exact sum of 256 bits.

@@ -57,7 +57,10 @@ impl Summary {
             reading: self.settings.path.reading,
             ..Selection::default()
         };
-        let facts = self.facts(choice);
+        let mut facts = self.facts(choice);
+        // Frames and times of services are summed by weight.
+        facts.weighted.iter_mut().for_each(|weighted| weighted.is_off = false);
+        let facts = facts.by_weight();
         Ok(((CompareSide { selection, facts }, self.frames(root)?), self.services(root)?))
     }
 }

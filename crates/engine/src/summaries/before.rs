@@ -21,7 +21,7 @@ use pathlight_base::encoding;
 use pathlight_base::statistics::Moments;
 use pathlight_trace::{Endpoint, NO_ROW};
 use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 #[derive(Deserialize)]
 struct Whole<R> {
@@ -146,7 +146,7 @@ fn summary<R: Into<Root>>(whole: Whole<R>, normal: Option<NormalRequests>) -> Re
         diagnosis: summed(diagnosis.into_iter().collect()),
         anomalies: summed(normal),
     };
-    Ok(Summary { settings, traces, spans, start_us, roots: parts, sections, unknown: BTreeSet::new() })
+    Ok(Summary { settings, traces, spans, start_us, roots: parts, sections, ..Summary::default() })
 }
 
 /// Returns latencies by bin, of each root endpoint: every request has its root context once, and self times on its critical

@@ -34,7 +34,7 @@ impl Summary {
     /// does not know which requests share one; the range of times is that of all requests. In linear time, however
     /// many roots there are.
     pub fn into_roots(self) -> impl Iterator<Item = (Endpoint, Summary)> {
-        let Summary { settings, start_us, roots, sections, unknown, .. } = self;
+        let Summary { settings, start_us, roots, sections, unknown, mut by_weight, .. } = self;
         let mut sections = sections.into_roots();
         roots.into_iter().map(move |(root, part)| {
             let summary = Summary {
@@ -43,6 +43,7 @@ impl Summary {
                 spans: part.spans,
                 start_us,
                 sections: sections(&root),
+                by_weight: by_weight.remove_entry(&root).into_iter().collect(),
                 roots: [(root.clone(), part)].into(),
                 unknown: unknown.clone(),
             };

@@ -1,9 +1,10 @@
 //! A summary as a file: a line that says what it is, then gzip (whose checksum guards it) of its sections
 //! (`docs/definitions/summary.md` section 10).
 
+use super::by_weight::WEIGHTS;
 use super::packed::{VERSION, unzip, zip};
 use super::part::LATENCIES;
-use super::section::Stored;
+use super::section::{ByRoot, Stored};
 use super::sections::Sections;
 use super::{FileError, Summary, before};
 use pathlight_base::encoding;
@@ -22,10 +23,13 @@ pub fn is_summary(head: &[u8]) -> bool {
 /// # Errors
 /// [`FileError::Damaged`] only if it cannot be packed, which no summary has shown yet.
 pub fn write(summary: &Summary) -> Result<Vec<u8>, FileError> {
-    let Summary { settings, traces, spans, start_us, roots, sections, unknown: _ } = summary;
+    let Summary { settings, traces, spans, start_us, roots, sections, by_weight, unknown: _ } = summary;
     let latencies = encoding::write(&(settings, traces, spans, start_us, roots));
     let mut stored = vec![Stored::new(LATENCIES, latencies)];
     stored.extend(sections.stored()?);
+    if !by_weight.is_empty() {
+        stored.push(Stored::new(WEIGHTS, encoding::write(by_weight)));
+    }
     Ok([MAGIC, format!("{VERSION}\n").as_bytes(), &zip(&encoding::write(&stored))?].concat())
 }
 
@@ -64,7 +68,7 @@ fn of_sections(inside: &[u8]) -> Result<Summary, FileError> {
     if encoding::write(&list).len() != inside.len() {
         return Err(FileError::Damaged("there is more behind its sections".to_owned()));
     }
-    let (mut names, mut latencies) = (BTreeSet::new(), None);
+    let (mut names, mut latencies, mut by_weight) = (BTreeSet::new(), None, ByRoot::new());
     let (mut sections, mut unknown) = (Sections::none(), BTreeSet::new());
     for stored in &list {
         if !names.insert(&stored.name) {
@@ -73,11 +77,13 @@ fn of_sections(inside: &[u8]) -> Result<Summary, FileError> {
         if stored.name == LATENCIES.name {
             stored.check_version(LATENCIES)?;
             latencies = Some(encoding::read(&stored.bytes).map_err(|why| stored.damaged(why))?);
+        } else if stored.name == WEIGHTS.name && stored.check_version(WEIGHTS).is_ok() {
+            by_weight = encoding::read(&stored.bytes).map_err(|why| stored.damaged(why))?;
         } else if !sections.take(stored)? {
             unknown.insert(stored.name.clone());
         }
     }
     let lacks = || FileError::Damaged(format!("section {}: it is not there", LATENCIES.name));
     let (settings, traces, spans, start_us, roots) = latencies.ok_or_else(lacks)?;
-    Ok(Summary { settings, traces, spans, start_us, roots, sections, unknown })
+    Ok(Summary { settings, traces, spans, start_us, roots, sections, by_weight, unknown })
 }

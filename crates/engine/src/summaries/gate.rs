@@ -1,8 +1,9 @@
 //! Rules that a candidate must keep against a baseline, and what breaks them (`docs/definitions/summary.md` section 7).
 
-use super::{Estimate, Lacks, RootPart, Sketch, Statistic, Summary};
+use super::by_weight::{RootTimes, Times};
+use super::{Lacks, Statistic, Summary};
 use crate::endpoints::summed::SummedEndpoints;
-use pathlight_base::statistics::{Moments, false_discovery, fisher_p, normal_p};
+use pathlight_base::statistics::{Weights, false_discovery, fisher_p, normal_p};
 use pathlight_trace::Endpoint;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -49,6 +50,8 @@ pub struct GateResult {
     pub endpoint: Option<Endpoint>,
     /// Values of the baseline and of the candidate.
     pub n: [u64; 2],
+    /// Their effective numbers: below `n` where they have weights that differ.
+    pub effective: [f64; 2],
     /// The number before and after: microseconds, or a share from 0 to 1.
     pub values: [f64; 2],
     /// How likely growth this large is by chance.
@@ -115,24 +118,22 @@ impl fmt::Display for GateRule {
     }
 }
 
-/// Values of one side: their sketch, and their exact sums.
-type Times<'a> = (&'a Sketch, Moments);
-
 impl GateRule {
     fn judge(
         &self,
         root: &Endpoint,
         endpoint: Option<&Endpoint>,
-        n: [u64; 2],
+        weights: [Weights; 2],
         test: impl FnOnce() -> ([f64; 2], f64),
     ) -> Option<GateResult> {
-        let enough = self.least.max(self.statistic.least());
-        if n[0] < enough || n[1] < enough {
+        let enough = self.least.max(self.statistic.least()) as f64;
+        let (n, effective) = (weights.map(|of| of.seen), weights.map(|of| of.effective()));
+        if effective.iter().any(|&effective| effective < enough) {
             return None;
         }
         let (values, p) = test();
         let (root, endpoint) = (root.clone(), endpoint.cloned());
-        Some(GateResult { rule: *self, root, endpoint, n, values, p, is_broken: false })
+        Some(GateResult { rule: *self, root, endpoint, n, effective, values, p, is_broken: false })
     }
 
     fn judge_times(
@@ -141,9 +142,9 @@ impl GateRule {
         endpoint: Option<&Endpoint>,
         [a, b]: [Times; 2],
     ) -> Option<GateResult> {
-        self.judge(root, endpoint, [a.0.n(), b.0.n()], || match self.statistic.p() {
+        self.judge(root, endpoint, [a.weights(), b.weights()], || match self.statistic.p() {
             None => {
-                let [a, b] = [a, b].map(|(sketch, sums)| Estimate::of_mean(sums, sketch.n()));
+                let [a, b] = [&a, &b].map(|times| self.statistic.of(times));
                 let (change, error) = (b.value - a.value, a.error.hypot(b.error));
                 let p = if change <= 0.0 {
                     1.0
@@ -155,30 +156,32 @@ impl GateRule {
                 ([a.value, b.value], p)
             }
             Some(quantile) => {
-                let [above_a, above_b] = Sketch::above(a.0, b.0, quantile);
-                let values = [a, b].map(|(sketch, _)| sketch.quantiles([quantile])[0]);
-                (values, fisher_p(above_b, b.0.n(), above_a, a.0.n()))
+                let [of_a, of_b] = Times::above([&a, &b], quantile);
+                let values = [a, b].map(|times| times.quantile(quantile).0);
+                (values, fisher_p(of_b.0, of_b.1, of_a.0, of_a.1))
             }
         })
     }
 
-    fn judge_root(&self, root: &Endpoint, a: &RootPart, b: &RootPart) -> Option<GateResult> {
+    fn judge_root(&self, root: &Endpoint, [a, b]: [RootTimes; 2]) -> Option<GateResult> {
         if self.measured != Measured::Errors {
-            let sides = [(&a.latency, a.latency_us), (&b.latency, b.latency_us)];
-            return self.judge_times(root, None, sides);
+            return self.judge_times(root, None, [a.latency(), b.latency()]);
         }
-        let n = [a.requests(), b.requests()];
-        self.judge(root, None, n, || {
-            let share = |failed: u64, n: u64| failed as f64 / n.max(1) as f64;
-            let p = fisher_p(b.failed, n[1], a.failed, n[0]);
-            ([share(a.failed, n[0]), share(b.failed, n[1])], p)
+        self.judge(root, None, [a.weights(), b.weights()], || {
+            let [of_a, of_b] = [a, b].map(|side| side.weights().effective_counts(&side.failed()));
+            let values = [a, b].map(|side| side.weights().share(&side.failed()));
+            (values, fisher_p(of_b.0, of_b.1, of_a.0, of_a.1))
         })
     }
 
-    fn judge_endpoints(&self, root: &Endpoint, a: &SummedEndpoints, b: &SummedEndpoints) -> Vec<GateResult> {
-        let both = b.iter().filter_map(|(endpoint, b)| {
-            let a = a.get(endpoint)?;
-            let sides = [(&a.self_time, a.self_us), (&b.self_time, b.self_us)];
+    fn judge_endpoints(
+        &self,
+        root: &Endpoint,
+        [a, b]: [RootTimes; 2],
+        [of_a, of_b]: [&SummedEndpoints; 2],
+    ) -> Vec<GateResult> {
+        let both = of_b.iter().filter_map(|(endpoint, of_b)| {
+            let sides = [a.self_time(endpoint, of_a.get(endpoint)?), b.self_time(endpoint, of_b)];
             self.judge_times(root, Some(endpoint), sides)
         });
         both.collect()
@@ -192,13 +195,14 @@ impl GateRule {
 /// [`Lacks`] if a rule is about endpoints and a side lacks them.
 pub fn check(baseline: &Summary, candidate: &Summary, rules: &[GateRule]) -> Result<Vec<GateResult>, Lacks> {
     let mut verdicts: Vec<GateResult> = Vec::new();
+    let times = |root: &Endpoint| Some([baseline.times(root)?, candidate.times(root)?]);
     for rule in rules {
         if rule.measured == Measured::EndpointSelf {
             let [a, b] = [baseline, candidate].map(|side| side.sections.endpoints.get());
-            verdicts.extend(in_both(a?, b?).flat_map(|(root, a, b)| rule.judge_endpoints(root, a, b)));
+            let both = in_both(a?, b?).filter_map(|(root, a, b)| Some((root, times(root)?, [a, b])));
+            verdicts.extend(both.flat_map(|(root, times, sums)| rule.judge_endpoints(root, times, sums)));
         } else {
-            let both = in_both(&baseline.roots, &candidate.roots);
-            verdicts.extend(both.filter_map(|(root, a, b)| rule.judge_root(root, a, b)));
+            verdicts.extend(candidate.roots.keys().filter_map(|root| rule.judge_root(root, times(root)?)));
         }
     }
     let p: Vec<f64> = verdicts.iter().map(|verdict| verdict.p).collect();

@@ -1,5 +1,6 @@
 //! Joining summaries of disjoint traces.
 
+use super::by_weight;
 use super::maps::join_maps;
 use super::sections::Sections;
 use super::{RootPart, Summary};
@@ -35,7 +36,8 @@ impl Summary {
         if parts.iter().any(|part| part.settings != settings) {
             return Err(OtherSettings);
         }
-        let mut out = Summary { settings, ..Summary::default() };
+        let by_weight = by_weight::join(&parts);
+        let mut out = Summary { settings, by_weight, ..Summary::default() };
         let (mut roots, mut sections) = (Vec::new(), Vec::new());
         for part in parts {
             out.traces += part.traces;

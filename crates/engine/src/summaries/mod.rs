@@ -7,6 +7,7 @@
 //! Sums and counts are exact. Percentiles are exact up to [`EXACT`] values and within [`RELATIVE_ERROR`] beyond.
 
 mod before;
+pub(crate) mod by_weight;
 mod days;
 mod file;
 mod gate;

@@ -1,5 +1,6 @@
 //! From traces to a summary.
 
+use super::by_weight;
 use super::section::{ByRoot, Summed};
 use super::sections::Sections;
 use super::{LatencyBin, RootPart, Sketch, Summary, SummarySettings};
@@ -13,7 +14,7 @@ use crate::errors::{ErrorsObserver, ErrorsPart};
 use crate::flame::summed::FlameSums;
 use crate::flame::{Contexts, NodePart, PathTable, Walk};
 use crate::flow::summed::FlowObserver;
-use crate::requests::Weighing;
+use crate::requests::{Selection, Weighing};
 use crate::verdict::{ServicesObserver, ServicesPartial};
 use pathlight_base::statistics::Moments;
 use pathlight_base::touched::Touched;
@@ -51,8 +52,8 @@ impl Summary {
     /// Summarises all traces of a sealed set.
     pub fn observe(set: &TraceSet, settings: &SummarySettings) -> Summary {
         let table = PathTable::build(set, &settings.root, settings.path);
-        // Sketches count each request once, and so does all beside them.
-        let weighing = Weighing::default();
+        // Sketches count each request once, and so does what has no sums by weight beside them.
+        let weighing = Weighing::of(&Selection::default(), set);
         let mut contexts: Vec<Values> = table.contexts().iter().map(|_| Values::default()).collect();
         let mut roots: FxHashMap<u32, Requests> = FxHashMap::default();
         let mut start_us: Option<(u64, u64)> = None;
@@ -115,7 +116,7 @@ impl Summary {
             Default::default();
         let (mut errors, mut flow, mut diagnosis) = (ByRoot::new(), ByRoot::new(), ByRoot::new());
         let overlap = settings.path.overlap;
-        let observers = (ServicesObserver::new(set, overlap), ErrorsObserver::new(set, overlap));
+        let observers = (ServicesObserver::new(set, overlap).by(weighing), ErrorsObserver::new(set, overlap));
         let observers = (observers, (FlowObserver::new(set, overlap), DiagnosisObserver::new(set)));
         let mut walk = Walk::new(observers, settings.path, Vec::new());
         for (root, found) in roots {
@@ -163,6 +164,7 @@ impl Summary {
                 diagnosis: Summed::Here(diagnosis),
                 anomalies: Summed::Here(NormalRequests::observe(set, settings.path, &table)),
             },
+            by_weight: by_weight::observe(set, &table, weighing),
             unknown: BTreeSet::new(),
         }
     }

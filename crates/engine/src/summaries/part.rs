@@ -1,6 +1,7 @@
 //! The contents of a summary.
 
-use super::section::Kind;
+use super::by_weight::{RootWeights, WEIGHTS};
+use super::section::{ByRoot, Kind};
 use super::sections::Sections;
 use super::sketch::MOST;
 use super::{Lacks, LatencyBin, Sketch};
@@ -49,6 +50,8 @@ pub struct Summary {
     /// Latencies of the requests of each root endpoint.
     pub roots: BTreeMap<Endpoint, RootPart>,
     pub(crate) sections: Sections,
+    /// Times by weight, of root endpoints with requests that stand for several.
+    pub(crate) by_weight: ByRoot<RootWeights>,
     /// Names of sections that this program does not know and has left out: a newer one has written the file.
     pub unknown: BTreeSet<String>,
 }
@@ -131,6 +134,13 @@ impl Summary {
     /// Returns the name of a section whose numbers contradict each other: somebody may have made the file by hand.
     pub(crate) fn unsound(&self) -> Option<&'static str> {
         let is_sound = self.traces.max(self.spans) <= MOST && self.roots.values().all(RootPart::is_sound);
-        if is_sound { self.sections.unsound() } else { Some(LATENCIES.name) }
+        let is_weight = |(root, of): (&Endpoint, &RootWeights)| {
+            self.roots.get(root).is_some_and(|part| of.is_sound(part))
+        };
+        match is_sound {
+            false => Some(LATENCIES.name),
+            true if !self.by_weight.iter().all(is_weight) => Some(WEIGHTS.name),
+            true => self.sections.unsound(),
+        }
     }
 }

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Bins of the latency histogram, as of traces.
-const HISTOGRAM_BINS: u32 = 96;
+pub(super) const HISTOGRAM_BINS: u32 = 96;
 /// Bins of other histograms.
 const BINS: u32 = 40;
 
@@ -103,38 +103,37 @@ fn latency_sum_us(trees: &[Tree]) -> u128 {
     trees.iter().fold(0, |sum: u128, tree| sum.saturating_add(tree.sum(&tree.part.bins).1))
 }
 
-fn facts_of(choice: &Choice, trees: &[Tree]) -> RangeFacts {
-    let within = |range: PercentileRange| within(trees.to_vec(), choice.over_all, range);
-    let any = within(PercentileRange::ALL);
-    let (all, inside) = (latencies(&any), latencies(trees));
-    let mark = |range: &PercentileRange| {
-        let trees = within(*range);
-        let held = |trees: &[Tree]| {
-            let held = latencies(trees);
-            (held.n(), held.min_us(), held.max_us())
-        };
-        RangeMark::of(trees.chunks(if choice.over_all { trees.len().max(1) } else { 1 }).map(held))
-    };
-    let sum_us = latency_sum_us(trees);
-    RangeFacts {
-        all_requests: all.n(),
-        requests: inside.n(),
-        latency_us: percentiles(&inside, sum_us),
-        latency_sum_us: sum_us,
-        all_latency_us: percentiles(&all, latency_sum_us(&any)),
-        histogram: LogHistogram::of_counts(&all.counts(), HISTOGRAM_BINS),
-        range_us: (inside.min_us(), inside.max_us()),
-        marks: PercentileRange::PRESETS.iter().map(mark).collect(),
-        types: if choice.over_all { 1 } else { trees.len().max(1) as u64 },
-        coverage: Coverage::default(),
-        until: Until::Answer,
-        cut: 0,
-        // A summary counts each request once.
-        weighted: None,
-    }
-}
-
 impl Summary {
+    fn facts_of(&self, choice: &Choice, trees: &[Tree]) -> RangeFacts {
+        let within = |range: PercentileRange| within(trees.to_vec(), choice.over_all, range);
+        let any = within(PercentileRange::ALL);
+        let (all, inside) = (latencies(&any), latencies(trees));
+        let mark = |range: &PercentileRange| {
+            let trees = within(*range);
+            let held = |trees: &[Tree]| {
+                let held = latencies(trees);
+                (held.n(), held.min_us(), held.max_us())
+            };
+            RangeMark::of(trees.chunks(if choice.over_all { trees.len().max(1) } else { 1 }).map(held))
+        };
+        let sum_us = latency_sum_us(trees);
+        RangeFacts {
+            all_requests: all.n(),
+            requests: inside.n(),
+            latency_us: percentiles(&inside, sum_us),
+            latency_sum_us: sum_us,
+            all_latency_us: percentiles(&all, latency_sum_us(&any)),
+            histogram: LogHistogram::of_counts(&all.counts(), HISTOGRAM_BINS),
+            range_us: (inside.min_us(), inside.max_us()),
+            marks: PercentileRange::PRESETS.iter().map(mark).collect(),
+            types: if choice.over_all { 1 } else { trees.len().max(1) as u64 },
+            coverage: Coverage::default(),
+            until: Until::Answer,
+            cut: 0,
+            weighted: if choice.range.is_all() { self.weighted_facts(choice.root.as_ref()) } else { None },
+        }
+    }
+
     /// Returns the root endpoints of a choice with their requests in its percentile range, by name.
     fn trees(&self, choice: &Choice) -> Vec<Tree<'_>> {
         let roots =
@@ -161,7 +160,7 @@ impl Summary {
 
     /// Returns what a percentile range holds.
     pub fn facts(&self, choice: &Choice) -> RangeFacts {
-        facts_of(choice, &self.trees(choice))
+        self.facts_of(choice, &self.trees(choice))
     }
 
     /// Returns the aggregate calling contexts. Self time and requests are those of the percentile range; percentiles,
@@ -171,7 +170,7 @@ impl Summary {
     /// [`Lacks`].
     pub fn critical_path(&self, choice: &Choice) -> Result<CriticalPathReport, Lacks> {
         let (FlameSums { contexts, .. }, trees) = self.flame_trees(choice)?;
-        let facts = facts_of(choice, &trees);
+        let facts = self.facts_of(choice, &trees);
         let examples = self.examples()?;
         let mut named: Vec<RequestRef> = Vec::new();
         let mut nodes: Vec<ContextNode> = Vec::new();
@@ -260,7 +259,7 @@ impl Summary {
     /// [`Lacks`].
     pub fn endpoints(&self, choice: &Choice) -> Result<EndpointsReport, Lacks> {
         let (FlameSums { contexts, .. }, trees) = self.flame_trees(choice)?;
-        let facts = facts_of(choice, &trees);
+        let facts = self.facts_of(choice, &trees);
         let mut by_endpoint: BTreeMap<u32, EndpointSums> = BTreeMap::new();
         for ((_, endpoint), sums) in self.pairs(contexts, &trees)? {
             let into = by_endpoint.entry(endpoint).or_default();
@@ -313,7 +312,7 @@ impl Summary {
     /// [`Lacks`].
     pub fn bottom_up(&self, choice: &Choice) -> Result<ImpactReport, Lacks> {
         let (FlameSums { contexts, .. }, trees) = self.flame_trees(choice)?;
-        let facts = facts_of(choice, &trees);
+        let facts = self.facts_of(choice, &trees);
         let node_of = |tree: &Tree| &contexts.nodes[tree.nodes.start];
         let mut roots: Vec<RootRow> = trees
             .iter()
@@ -390,7 +389,7 @@ impl Summary {
     /// Returns the histogram of latency; sizes of requests are not in a summary.
     pub fn histograms(&self, choice: &Choice) -> HistogramsReport {
         let trees = self.trees(choice);
-        let facts = facts_of(choice, &trees);
+        let facts = self.facts_of(choice, &trees);
         let inside = latencies(&trees);
         let counts = inside.counts();
         let latency = if inside.error() == 0.0 {

@@ -235,6 +235,11 @@ impl Sketch {
         }
     }
 
+    /// Returns its bins by number, with how many values each has.
+    pub(crate) fn bins(&self) -> Vec<(u32, u64)> {
+        self.held.bins()
+    }
+
     /// Returns the values of these ranks, which is exact if they end where bins do.
     pub(crate) fn of_ranks(&self, ranks: std::ops::Range<u64>) -> Sketch {
         if ranks == (0..self.n) {

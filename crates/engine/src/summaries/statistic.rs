@@ -1,8 +1,7 @@
 //! Numbers of a summary with their standard errors.
 
-use super::{RootPart, Sketch};
-use crate::endpoints::SummedEndpoint;
-use pathlight_base::statistics::Moments;
+use super::by_weight::Times;
+use pathlight_base::statistics::{Sample, Weights};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -27,6 +26,8 @@ pub enum Statistic {
 pub struct Estimate {
     /// Values it stands on.
     pub n: u64,
+    /// The effective number of values: below `n` where they have weights that differ.
+    pub effective: f64,
     /// The number.
     pub value: f64,
     /// Standard error of the number.
@@ -34,17 +35,10 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    pub(crate) fn of_mean(moments: Moments, n: u64) -> Estimate {
-        Estimate { n, value: moments.mean(n), error: (moments.variance(n) / n.max(1) as f64).sqrt() }
-    }
-
-    fn of_quantile(sketch: &Sketch, p: f64) -> Estimate {
-        let value = sketch.quantiles([p])[0];
-        // Bins hide differences smaller than themselves.
-        let error = sketch.quantile_error(p).max(sketch.error() * value);
-        // Of many equal values the quantile has no spread, but it is no surer than the clock ticks.
-        let error = error.max(sketch.tick_us() as f64 / 2.0);
-        Estimate { n: sketch.n(), value, error }
+    fn of_mean(sums: &Sample, all: &Weights) -> Estimate {
+        let spread = sums.among(all);
+        let error = spread.squared_error().sqrt();
+        Estimate { n: all.seen, effective: spread.n, value: spread.mean, error }
     }
 }
 
@@ -75,21 +69,17 @@ impl Statistic {
         }
     }
 
-    fn of(self, sketch: &Sketch, moments: Moments) -> Estimate {
-        match self.p() {
-            None => Estimate::of_mean(moments, sketch.n()),
-            Some(p) => Estimate::of_quantile(sketch, p),
-        }
+    /// Returns the statistic of some times.
+    pub(crate) fn of(self, times: &Times<'_>) -> Estimate {
+        let weights = times.weights();
+        let Some(p) = self.p() else { return Estimate::of_mean(times.sums(), &weights) };
+        let (value, error) = times.quantile(p);
+        Estimate { n: weights.seen, effective: weights.effective(), value, error }
     }
 
-    /// Returns the statistic of the latencies of requests.
-    pub fn of_latency(self, part: &RootPart) -> Estimate {
-        self.of(&part.latency, part.latency_us)
-    }
-
-    /// Returns the mean self time of an endpoint over so many requests; those without it count as 0.
-    pub(crate) fn mean_self(part: &SummedEndpoint, requests: u64) -> Estimate {
-        Estimate::of_mean(part.self_us, requests)
+    /// Returns the mean of some times over all of these requests; those without one count as 0.
+    pub(crate) fn mean_over(times: &Times<'_>, all: &Weights) -> Estimate {
+        Estimate::of_mean(times.sums(), all)
     }
 }
 

@@ -3,10 +3,11 @@
 use crate::compare::compare;
 use crate::endpoints::SummedEndpoint;
 use crate::endpoints::summed::SummedEndpoints;
-use crate::summaries::{Estimate, Lacks, Merger, OtherSettings, RootPart, Statistic, Summary};
+use crate::summaries::by_weight::RootTimes;
+use crate::summaries::{Estimate, Lacks, Merger, OtherSettings, Statistic, Summary};
 use crate::verdict::ServicesReport;
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::{false_discovery, normal_p, student_p};
+use pathlight_base::statistics::{Weights, false_discovery, normal_p, student_p};
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -85,6 +86,8 @@ pub struct TrendOfSummaries {
     pub series: Vec<Series>,
     /// Root endpoints with a change that is reported, the clearest first.
     pub moved: Vec<Moved>,
+    /// How many requests those of all days stand for.
+    pub weights: Weights,
 }
 
 impl DayChange {
@@ -106,17 +109,17 @@ impl DayChange {
         // The variance of a single value, over all days, so that no day weighs more because it happens to vary less.
         let days = known.len() as f64;
         let variance =
-            known.iter().map(|(_, point)| point.error * point.error * point.n as f64).sum::<f64>() / days;
+            known.iter().map(|(_, point)| point.error * point.error * point.effective).sum::<f64>() / days;
         let mean = |part: &[(usize, Estimate)]| {
-            let n: f64 = part.iter().map(|(_, point)| point.n as f64).sum();
-            (n, part.iter().map(|(_, point)| point.value * point.n as f64).sum::<f64>() / n)
+            let n: f64 = part.iter().map(|(_, point)| point.effective).sum();
+            (n, part.iter().map(|(_, point)| point.value * point.effective).sum::<f64>() / n)
         };
         let freedom = days - 2.0;
         let split = |at: usize| {
             let (before, after) = known.split_at(at);
             let ((n_a, a), (n_b, b)) = (mean(before), mean(after));
             let scatter = |part: &[(usize, Estimate)], level: f64| {
-                part.iter().map(|(_, point)| point.n as f64 * (point.value - level).powi(2)).sum::<f64>()
+                part.iter().map(|(_, point)| point.effective * (point.value - level).powi(2)).sum::<f64>()
             };
             let scatter = scatter(before, a) + scatter(after, b);
             let is_scattered = scatter > variance * chi_square_95(freedom);
@@ -159,7 +162,7 @@ impl TrendOfSummaries {
         let roots: BTreeSet<&Endpoint> = days.iter().flat_map(|day| day.roots.keys()).collect();
         let mut series: Vec<Series> = Vec::new();
         for root in roots {
-            let parts: Vec<_> = days.iter().map(|day| day.roots.get(root)).collect();
+            let parts: Vec<_> = days.iter().map(|day| day.times(root)).collect();
             let mut add =
                 |endpoint: Option<&Endpoint>, statistic: Statistic, points: Vec<Option<Estimate>>| {
                     if points.iter().any(Option::is_some) {
@@ -174,9 +177,9 @@ impl TrendOfSummaries {
                     }
                 };
             for statistic in OF_LATENCY {
-                let least = LEAST.max(statistic.least());
-                let points =
-                    parts.iter().map(|part| Some(statistic.of_latency((*part)?)).filter(|e| e.n >= least));
+                let least = LEAST.max(statistic.least()) as f64;
+                let point = |part: &Option<RootTimes>| Some(statistic.of(&(*part)?.latency()));
+                let points = parts.iter().map(|part| point(part).filter(|e| e.effective >= least));
                 add(None, statistic, points.collect());
             }
             let mut endpoints: BTreeMap<&Endpoint, bool> = BTreeMap::new();
@@ -184,18 +187,21 @@ impl TrendOfSummaries {
             for (part, of_root) in parts.iter().zip(&of_root) {
                 let (Some(part), Some(of_root)) = (part, of_root) else { continue };
                 for (endpoint, sums) in *of_root {
-                    let is_large = sums.self_us.sum as f64 >= LEAST_SHARE * part.latency_us.sum as f64;
+                    let [own, all] =
+                        [part.self_time(endpoint, sums), part.latency()].map(|of| of.sums().sum());
+                    let is_large = own as f64 >= LEAST_SHARE * all as f64;
                     *endpoints.entry(endpoint).or_default() |= is_large;
                 }
             }
             for endpoint in
                 endpoints.into_iter().filter(|(_, is_large)| *is_large).map(|(endpoint, _)| endpoint)
             {
-                let point = |(part, of_root): (&Option<&RootPart>, &Option<&SummedEndpoints>)| {
-                    let requests = (*part)?.requests();
-                    let none = SummedEndpoint::default();
+                let none = SummedEndpoint::default();
+                let point = |(part, of_root): (&Option<RootTimes>, &Option<&SummedEndpoints>)| {
+                    let part = (*part)?;
                     let sums = of_root.and_then(|parts| parts.get(endpoint)).unwrap_or(&none);
-                    (requests >= LEAST).then(|| Statistic::mean_self(sums, requests))
+                    let mean = Statistic::mean_over(&part.self_time(endpoint, sums), &part.weights());
+                    (mean.effective >= LEAST as f64).then_some(mean)
                 };
                 let points = parts.iter().zip(&of_root).map(point);
                 add(Some(endpoint), Statistic::Mean, points.collect());
@@ -208,7 +214,9 @@ impl TrendOfSummaries {
             }
         }
         let moved = moved(days, &series)?;
-        Ok(TrendOfSummaries { series, moved })
+        let mut weights = Weights::default();
+        days.iter().for_each(|day| weights.merge(&day.weights()));
+        Ok(TrendOfSummaries { series, moved, weights })
     }
 }
 
@@ -251,7 +259,7 @@ mod tests {
     use super::*;
 
     fn points(values: &[f64], error: f64) -> Vec<Option<Estimate>> {
-        values.iter().map(|&value| Some(Estimate { n: 100, value, error })).collect()
+        values.iter().map(|&value| Some(Estimate { n: 100, effective: 100.0, value, error })).collect()
     }
 
     #[test]

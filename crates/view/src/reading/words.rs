@@ -72,6 +72,19 @@ pub fn scope_of(facts: &RangeFacts) -> String {
     out
 }
 
+/// Returns how many requests are in the percentile range, of how many, and what these stand for: as short as a bar needs it.
+pub fn requests_in(facts: &RangeFacts) -> String {
+    let of_all = if facts.requests == facts.all_requests {
+        String::new()
+    } else {
+        format!("{} of ", count(facts.requests))
+    };
+    match sampling::words::stand_for(facts) {
+        about if about.is_empty() => of_all + &counted(facts.all_requests, "request"),
+        about => of_all + &count(facts.all_requests) + &about,
+    }
+}
+
 /// Returns what follows the [scope](scope_of) in a view that knows nothing of what comes after the answer, while requests are
 /// to end when everything is done.
 pub fn not_followed(address: &Address) -> &'static str {

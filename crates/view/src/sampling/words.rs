@@ -3,7 +3,7 @@
 use crate::address::choices::with_chosen;
 use crate::reading::words::Note;
 use pathlight_base::format::{agreeing, count, counted, duration, endpoint, number, printable, share};
-use pathlight_base::statistics::Weight;
+use pathlight_base::statistics::{Weight, Weights};
 use pathlight_engine::queries::OverviewReport;
 use pathlight_engine::requests::{ChosenSigns, RangeFacts, WeightedFacts};
 use pathlight_trace::{Endpoint, SamplingCounts};
@@ -17,8 +17,9 @@ pub const USE: &str = "Times, shares, percentiles, error rates, costs and verdic
 const ALIKE: &str = "percentiles, means, shares and verdicts are the same either way, and sums are those of all these requests. \
                      Numbers of requests, calls and spans, but those of errors, count each trace once.";
 
-/// Said where traces with weights are summed up in a file.
-pub const SUMMED: &str = "Traces say that they were sampled and stand for several requests each; a summary counts each trace once.";
+/// Which numbers of a summary use weights.
+pub const SUMMED_USE: &str = "Of a summary, Trend, Compare, check and what services take go by weight; its other numbers count each \
+                              trace once.";
 
 /// Title of the menu of tags that may say weights.
 pub const MENU: &str = "How many requests a trace stands for is said by";
@@ -36,6 +37,23 @@ pub fn menu(overview: &OverviewReport, chosen: Option<&str>) -> Vec<(String, Str
 /// Returns that no span has the tag that a person named for weights.
 pub fn no_such_tag(key: &str) -> String {
     format!("No span has the tag {}, so weights are what samplers write, or 1.", printable(key))
+}
+
+/// Returns what is said where traces with weights are summed up in a file.
+pub fn summed() -> String {
+    format!("Traces say that they were sampled and stand for several requests each. {SUMMED_USE}")
+}
+
+/// Returns that numbers of some requests go by weight, and how many requests they say as much as; `None` if each stands for
+/// itself.
+pub fn by_weight(all: &Weights) -> Option<String> {
+    (!all.are_ones()).then(|| {
+        format!(
+            "Traces were sampled, so numbers are those of about {} requests and say as much as {} that were all kept would.",
+            about(all.requests()),
+            about(all.effective())
+        )
+    })
 }
 
 /// Returns a number of requests that some stand for, as people say it: of more than ten thousand the first two digits.
@@ -74,8 +92,12 @@ pub fn stand_for(facts: &RangeFacts) -> String {
 /// Returns what weights change of the numbers of some requests, and which numbers go by them; `None` if each stands for
 /// itself.
 pub fn note(facts: &RangeFacts) -> Option<String> {
-    let WeightedFacts { all, all_latency_us, all_counted_us, is_off, .. } = facts.weighted.as_ref()?;
+    let WeightedFacts { all, all_latency_us, all_counted_us, is_off, is_summed, .. } =
+        facts.weighted.as_ref()?;
     let each = all.range.map_or_else(String::new, weights);
+    if *is_summed && *is_off {
+        return Some(format!("Traces stand for {each} requests each. {SUMMED_USE}"));
+    }
     if *is_off {
         return Some(format!(
             "Traces stand for {each} requests each, but as chosen all numbers count each trace once."

@@ -10,6 +10,9 @@ public_json! {
     TrendOf<'a>(trend: &'a TrendOfSummaries, days: &'a [String]) {
         /// Names of the days, in the order given.
         days: &'a [String] = days,
+        /// Requests that those of all days stand for, where they were sampled and say so; else left out.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        weight: Option<f64> = (!trend.weights.are_ones()).then(|| trend.weights.requests()),
         /// Root endpoints with a change that is reported, the clearest first.
         moved: Vec<MovedOf<'a>> = trend.moved.iter().map(|moved| MovedOf::of(moved, days)).collect(),
         /// All numbers, by root endpoint: latency first, then the self time of endpoints.
@@ -44,6 +47,10 @@ public_json! {
         values_us: Vec<Option<f64>> = series.points.iter().map(|point| point.map(|point| point.value)).collect(),
         /// Values that each day's number stands on.
         n: Vec<u64> = series.points.iter().map(|point| point.map_or(0, |point| point.n)).collect(),
+        /// The effective number of values of each day, (sum w)^2 / sum w^2, where sampled traces stand for unequally many
+        /// requests; else left out.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        effective: Option<Vec<f64>> = effective(series),
         /// The day from which on it differs most; `null` with fewer than four days.
         change: Option<ChangeOf<'a>> = series.change.as_ref().map(|change| ChangeOf::of(change, days)),
     }
@@ -63,6 +70,12 @@ public_json! {
         /// It is reported: at least 5 %, and more than chance among all series.
         is_certain: bool = change.is_certain,
     }
+}
+
+fn effective(series: &Series) -> Option<Vec<f64>> {
+    let points = series.points.iter();
+    let is_less = points.clone().flatten().any(|point| point.effective != point.n as f64);
+    is_less.then(|| points.map(|point| point.map_or(0.0, |point| point.effective)).collect())
 }
 
 /// Returns the JSON of `trend`.

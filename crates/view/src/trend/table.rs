@@ -1,6 +1,7 @@
 //! Numbers over time: what changed, since when, and where; a panel and a row for each number.
 
 use crate::compare;
+use crate::sampling;
 use crate::say::tip::TipLine;
 use crate::table::{Column, Number, Table, Width, csv, endpoint_attributes};
 use crate::trend::chart::{Panel, TrendLine, TrendPanels};
@@ -115,12 +116,16 @@ pub fn changes(report: &TrendReport, root: &RootEndpoint) -> Vec<MovedWords> {
 pub fn note(report: &TrendReport, root: &RootEndpoint) -> String {
     let (days, requests) = (report.days.len(), report.days.iter().map(|day| day.requests).sum());
     let over = format!("{} in {}", counted(requests, "request"), counted(days as u64, "day"));
-    match (days, changes(report, root).len()) {
+    let found = match (days, changes(report, root).len()) {
         (0..4, _) => {
             format!("{over}: changes are looked for from four days on, one summary file or folder a day.")
         }
         (_, 0) => format!("{over}: no change of 5 % or more beyond chance."),
         (_, n) => format!("{over}: {} with a change beyond chance.", counted(n as u64, "request type")),
+    };
+    match sampling::words::by_weight(&report.trend.weights) {
+        None => found,
+        Some(sampled) => format!("{found} {sampled}"),
     }
 }
 

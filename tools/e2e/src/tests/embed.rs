@@ -50,14 +50,6 @@ pub async fn leave(page: &Page) -> Outcome {
     Ok(page.client().clone().enter_parent_frame().await?)
 }
 
-/// Chooses in a select of the host.
-async fn choose(page: &Page, select: &str, value: &str) -> Outcome {
-    let script = format!(
-        "const s = document.querySelector('{select}'); s.value = '{value}'; s.dispatchEvent(new Event('change'))"
-    );
-    page.run(&script).await.map(drop)
-}
-
 /// Gives the host a file to hand over.
 async fn hand_over(page: &Page, file: &Path) -> Outcome {
     let path = file.canonicalize()?;
@@ -90,7 +82,7 @@ async fn admit(page: &Page, file: &Path) -> Outcome {
 
 /// Opens a trace in the frame and selects a span; returns both as the host hears of them.
 pub async fn select(page: &Page) -> Outcome<(String, String)> {
-    choose(page, "#view", "requests").await?;
+    page.choose("#view", "requests").await?;
     enter(page, "#pathlight").await?;
     page.ready().await?;
     let trace = page.attributes("[data-test='request']", "data-trace").await?;
@@ -116,7 +108,7 @@ pub async fn a_host_on_another_origin_hands_traces_over_and_hears_the_selection(
         format!("there is no span {span}")
     })?;
     for theme in ["dark", "light"] {
-        choose(page, "#theme", theme).await?;
+        page.choose("#theme", theme).await?;
         enter(page, "#pathlight").await?;
         page.until("the host's colours", "return document.documentElement.dataset.theme", |found| {
             found == theme
@@ -140,7 +132,7 @@ pub async fn what_the_user_refuses_is_not_followed(page: &Page) -> Outcome {
     let file = generated("embed.json", "--traces 60 --spans 20 --seed 4")?;
     let host = host()?;
     open(page, &host, "").await?;
-    choose(page, "#theme", "dark").await?;
+    page.choose("#theme", "dark").await?;
     hand_over(page, &file).await?;
     enter(page, "#pathlight").await?;
     page.click("[data-test='host-refuse']").await?;
@@ -175,7 +167,7 @@ pub async fn an_admitted_origin_is_not_asked_about_again_and_a_narrow_frame_is_w
     hand_over(page, &file).await?;
     heard(page, "loaded").await?;
     for view in ["findings", "flame", "requests", "trace"] {
-        choose(page, "#view", view).await?;
+        page.choose("#view", view).await?;
         enter(page, "#pathlight").await?;
         page.until("the view", "return document.documentElement.dataset.view", |found| found == view).await?;
         page.ready().await?;

@@ -27,12 +27,7 @@ async fn ask_about(page: &Page, name: &str) -> Outcome {
 
 /// Chooses an option of a menu of the dialog.
 async fn choose(page: &Page, menu: &str, value: &str) -> Outcome {
-    let script = format!(
-        "const menu = document.querySelector(\"[data-test='mapping-{menu}']\"); menu.value = {}; \
-         menu.dispatchEvent(new Event('change')); return menu.value",
-        json!(value)
-    );
-    same(menu, page.run(&script).await?, json!(value))
+    page.choose(&format!("[data-test='mapping-{menu}']"), value).await
 }
 
 /// Returns what the menus say, those without a field left out.

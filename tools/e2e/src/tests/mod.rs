@@ -194,6 +194,7 @@ pub const ALL: &[Test] = tests![
     tables::a_split_has_the_percentiles_of_the_binary,
     tables::tables_are_whole_on_any_page,
     sampling::numbers_of_sampled_traces_go_by_weight_and_agree_and_a_switch_turns_that_off,
+    sampling::a_tag_of_ones_own_says_weights,
     errors::errors_are_said_drawn_and_listed_as_the_binary_has_them,
     errors::without_errors_the_view_says_so,
     filters::a_tag_filter_is_suggested_and_holds_in_every_view,

@@ -85,3 +85,44 @@ pub async fn numbers_of_sampled_traces_go_by_weight_and_agree_and_a_switch_turns
     ensure(first != second, || "the switch changes nothing in Findings".to_owned())?;
     same("one selection", page.number("[data-test='range-p99']", "data-value").await?, once.0)
 }
+
+pub async fn a_tag_of_ones_own_says_weights(page: &Page) -> Outcome {
+    let known = generated("known.json", "--traces 2000 --spans 7 --seed 22 --sample p=0.1;as=count")?;
+    // Nobody knows this tag.
+    let file = known.with_file_name("own.json");
+    std::fs::write(&file, std::fs::read_to_string(&known)?.replace("SampleRate", "kept.of"))?;
+    page.open("").await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    let bar = "[data-test='range-requests']";
+    let plain = page.text(bar).await?;
+    ensure(!plain.contains("for about"), || format!("the bar says {plain:?}"))?;
+    page.click("[data-test='notes-button']").await?;
+    page.choose("[data-test='weight-key']", "kept.of").await?;
+    page.hidden("[data-test='notes']").await?;
+    page.until("weights", &format!("return document.querySelector(\"{bar}\").textContent"), |text| {
+        text.as_str().is_some_and(|text| text.contains("for about"))
+    })
+    .await?;
+    page.ready().await?;
+    let weighted = page.text(bar).await?;
+    let report = native(&["critical-path", "--json", "--weight", "key=kept.of"], &[&file])?;
+    let expected = report["latency_us"]["p95"].as_f64().unwrap_or_default();
+    let shown = page.number("[data-test='range-p95']", "data-value").await?;
+    ensure((shown - expected).abs() <= 1.0, || format!("p95 is {shown}, {expected} by the binary"))?;
+    // By another name the same traces say the same.
+    page.open("").await?;
+    page.drop_files(std::slice::from_ref(&known)).await?;
+    page.ready().await?;
+    same("traces of a known tag", page.text(bar).await?, weighted.clone())?;
+    // A link has the tag; back reads without it.
+    page.open("weight=kept.of").await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    same("by the address", page.text(bar).await?, weighted)?;
+    page.go("weight=nothing").await?;
+    page.ready().await?;
+    same("without weights", page.text(bar).await?, plain)?;
+    page.click("[data-test='notes-button']").await?;
+    page.visible("[data-test='weight-key-missing']").await
+}
