@@ -39,6 +39,7 @@ use crate::timeline::span::Span;
 use crate::verdict::hit::{HitsPass, RequestTimesPass};
 use crate::verdict::hits_query::SubjectRowsPass;
 use crate::verdict::query::ServicesPass;
+use crate::verdict::service_map_query::ServiceMapPass;
 use pathlight_base::encoding::{self, Damaged};
 
 /// Numbers the passes of a list by their places, and makes the list of functions that read and start them.
@@ -91,6 +92,7 @@ list!(REQUEST_PASSES: StartRequestPass, read_request_pass, RequestPassNumber, [
     RequestTimesPass,
     SearchPass,
     ServiceCellsPass,
+    ServiceMapPass,
     ServiceRowsPass,
     ServiceTiesPass,
     ServicesPass,

@@ -38,6 +38,7 @@ pub use crate::timeline::span::{Span, SpanKey, SpanReport};
 pub use crate::trend::query::{Trend, TrendDay, TrendReport};
 pub use crate::verdict::hits_query::VerdictHits;
 pub use crate::verdict::query::ServiceChanges;
+pub use crate::verdict::service_map_query::ServiceMap;
 
 use crate::EngineError;
 pub use crate::run::query::{ListedQuery, Query};
@@ -99,6 +100,7 @@ list! {
     Requests,
     Savings,
     Search,
+    ServiceMap,
     Span,
     Split,
     TagSums,

@@ -17,6 +17,8 @@ mod proportion;
 pub(crate) mod query;
 mod rank;
 mod report;
+pub mod service_map;
+pub(crate) mod service_map_query;
 mod stops;
 pub(crate) mod subject;
 pub(crate) mod summed;

@@ -18,7 +18,7 @@ use std::mem::take;
 type Number = (u32, u32, bool);
 
 /// The caller in the cells of visits.
-const NO_CALLER: u32 = u32::MAX;
+pub(super) const NO_CALLER: u32 = u32::MAX;
 
 /// The last call of visits that make none.
 const NO_CALL: u32 = u32::MAX;
@@ -31,10 +31,15 @@ struct Counted {
 }
 
 /// The spans of a service below one entry span.
-struct Visit {
-    service: u32,
-    entry: u32,
-    own_us: u64,
+pub(super) struct Visit {
+    /// Number of the service.
+    pub service: u32,
+    /// Number of the visit that calls it, which comes before it; [`NO_CALLER`] for the request itself.
+    pub caller: u32,
+    pub entry: u32,
+    /// Time on the path of the span that makes the call, outside this visit.
+    pub outside_us: u64,
+    pub own_us: u64,
     makes_calls: bool,
     has_failed: bool,
 }
@@ -45,6 +50,8 @@ struct SpanState {
     visit: u32,
     /// Time on the path; 0 once it is counted.
     path_us: u64,
+    /// Time on the path of the call that it answers, outside of it.
+    outside_us: u64,
     /// It is the calling half of a call of another service.
     is_call: bool,
     /// A child of it is in error.
@@ -143,6 +150,16 @@ impl ServicesObserver {
         ServicesObserver { weighing, ..self }
     }
 
+    /// Returns the visits of the request observed last, callers first.
+    pub(super) fn visits(&self) -> &[Visit] {
+        &self.visits
+    }
+
+    /// Returns the names of services by number.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
     fn service(&self, set: &TraceSet, tree: &Tree, span: u32) -> u32 {
         self.service_of[set.named_endpoint(tree.row(span)).0 as usize]
     }
@@ -175,12 +192,14 @@ impl ServicesObserver {
     /// Opens a visit if the span enters a service; returns the visit the span is of.
     fn visit_of(&mut self, set: &TraceSet, tree: &Tree, root: u32, span: u32) -> u32 {
         let service = self.service(set, tree, span);
+        let mut caller = NO_CALLER;
         if span != root {
             let parent = self.spans[(tree.parent[span as usize] - root) as usize];
             let visit = &mut self.visits[parent.visit as usize];
             if visit.service == service {
                 return parent.visit;
             }
+            caller = parent.visit;
             visit.makes_calls = true;
             self.calls.push(VisitCall {
                 visit: parent.visit,
@@ -191,7 +210,10 @@ impl ServicesObserver {
                 self.services.at(visit.service).bare_calls += 1;
             }
         }
-        self.visits.push(Visit { service, entry: span, own_us: 0, makes_calls: false, has_failed: false });
+        let outside_us = self.spans[(span - root) as usize].outside_us;
+        let visit =
+            Visit { service, caller, entry: span, outside_us, own_us: 0, makes_calls: false, has_failed: false };
+        self.visits.push(visit);
         self.visits.len() as u32 - 1
     }
 
@@ -281,6 +303,7 @@ impl ServicesObserver {
             self.visits[visit as usize].has_failed |= !has_error_below && set.flags(row).has(Flags::ERROR);
             match answers {
                 Some(answers) => {
+                    self.spans[(answers - root) as usize].outside_us = path_us;
                     let number = (service, set.named_endpoint(tree.row(answers)).0, false);
                     let reply_us = reply_us(tree, span, answers, path_us);
                     self.add(set, number, (path_us, Some(reply_us)), facts, row);

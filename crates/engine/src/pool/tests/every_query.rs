@@ -43,6 +43,7 @@ fn every() -> Vec<Vec<u8>> {
         queries::Impact { selection: all() }.to_message(),
         queries::Compare { a: a.clone(), b: b.clone() }.to_message(),
         queries::ServiceChanges { a: a.clone(), b: b.clone() }.to_message(),
+        queries::ServiceMap { selection: b.clone(), baseline: Some(a.clone()) }.to_message(),
         queries::VerdictHits { a: a.clone(), b: b.clone() }.to_message(),
         queries::Diagnosis { selection: all(), settings: tprof() }.to_message(),
         queries::AggregateTraces { selection: all(), settings: tprof(), wanted: Aggregates::One(0) }
