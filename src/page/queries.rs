@@ -82,6 +82,8 @@ pub struct Queries {
     pub flow_parents: Slot<queries::FlowParents>,
     /// The flow of the parent shown.
     pub flow: Slot<queries::Flow>,
+    /// The map of services.
+    pub service_map: Slot<queries::ServiceMap>,
     /// Latencies before and after the changes.
     pub what_if: Slot<queries::WhatIf>,
     /// Changes that bring a percentile of the latency down to a target.

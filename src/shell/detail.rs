@@ -266,6 +266,10 @@ impl Detail {
         contexts.sort_by_key(|(at, node)| (std::cmp::Reverse(node.exclusive_us.sum), *at));
         let most = contexts.first().map(|(at, _)| tree::path_of(report, *at));
         self.head(page, service, operation, most.as_deref());
+        if let Some(facts) = flow::map::facts(page, endpoint, &self.keep) {
+            self.body.add(&facts);
+            return;
+        }
         if let Some(facts) = flow::facts(page, endpoint, &self.keep) {
             self.body.add(&facts);
             self.body.add(&el("h3").text("On the critical path of the root endpoint"));

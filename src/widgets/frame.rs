@@ -23,6 +23,8 @@ const MOST: &str = "58%";
 
 /// A chart of a view, whatever it draws.
 trait AnyChart {
+    /// Returns whether it is the one of the view that is in sight.
+    fn is_shown(&self) -> bool;
     fn needs(&self) -> Option<f64>;
     fn room(&self) -> f64;
     fn leave(&self);
@@ -31,6 +33,10 @@ trait AnyChart {
 }
 
 impl<C: CanvasChart> AnyChart for ChartCanvas<C> {
+    fn is_shown(&self) -> bool {
+        !self.element().html().hidden()
+    }
+
     fn needs(&self) -> Option<f64> {
         self.look(CanvasChart::needs)
     }
@@ -122,6 +128,11 @@ impl ViewFrame {
         self
     }
 
+    /// Returns the first chart that is not hidden: a view may have several, one in the place of the other.
+    fn chart_in_sight(&self) -> Option<&dyn AnyChart> {
+        self.charts.iter().find(|chart| chart.is_shown()).map(|chart| &**chart)
+    }
+
     /// Returns the chart with its tools.
     pub fn above(&self) -> Option<&El> {
         self.above.as_ref()
@@ -139,7 +150,7 @@ impl ViewFrame {
 
     /// Gives the chart the height that it needs and the table the rest, unless the line between them was moved.
     pub fn share_pane(&self) {
-        let (Some(above), Some(chart)) = (&self.above, self.charts.first()) else { return };
+        let (Some(above), Some(chart)) = (&self.above, self.chart_in_sight()) else { return };
         let view = above.html().parent_element().and_then(|view| view.dyn_into().ok()).map(El::from_html);
         let Some(view) = view.filter(|view| !view.html().has_attribute(MOVED)) else { return };
         let tools = above.size().1 - chart.room();
@@ -172,7 +183,7 @@ impl ViewFrame {
 
     /// Dims what is about to be replaced: the chart and the tables, but not other charts.
     pub fn set_stale(&self, stale: bool) {
-        self.charts.iter().take(1).for_each(|chart| chart.set_stale(stale));
+        self.chart_in_sight().iter().for_each(|chart| chart.set_stale(stale));
         self.tables.iter().for_each(|table| table.set_stale(stale));
     }
 

@@ -32,7 +32,10 @@ fn show(page: Page, view: View, endpoint: &Endpoint, path: Option<&[Endpoint]>) 
         address.view = view;
         match view {
             View::Split => address.split.of = SplitOf::Calls(endpoint.clone()),
-            View::Flow => address.choices.flow.parents = vec![endpoint.clone()],
+            View::Flow => {
+                address.choices.flow.map = false;
+                address.choices.flow.parents = vec![endpoint.clone()];
+            }
             _ => {}
         }
     });

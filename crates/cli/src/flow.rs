@@ -34,6 +34,10 @@ pub struct Args {
     /// The parent whose calls are looked at, within the selected requests: SERVICE:OPERATION
     #[arg(long, value_name = "ENDPOINT", conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings"])]
     parent: Option<String>,
+    /// Show which service calls which, how long requests wait for it, and what fails; with --baseline also what changed
+    #[arg(long, group = "asks_usual",
+          conflicts_with_all = ["parent", "evaluate", "what_if", "whole_call", "parallel", "savings", "target", "timeout"])]
+    map: bool,
     /// Compare six predictors on held-out invocations: of the chosen parent, else pooled over all parents
     #[arg(long, conflicts_with_all = ["what_if", "whole_call", "parallel", "savings"])]
     evaluate: bool,
@@ -94,7 +98,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     };
     let min_children = args.min_children.unwrap_or(if common.path.preset == "paper" { 5 } else { 2 });
     let rows = common.rows();
-    let text = if args.evaluate {
+    let text = if args.map {
+        let report = pool.run(queries::ServiceMap { selection, baseline })?;
+        if common.json { json::service_map(&report)? + "\n" } else { flow::map::to_text(&report, rows) }
+    } else if args.evaluate {
         let report = evaluate(&mut pool, selection, settings, min_children)?;
         if common.json { json::flow_evaluation(&report)? + "\n" } else { evaluation_text(&report) }
     } else if args.savings {

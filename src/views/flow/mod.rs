@@ -4,6 +4,7 @@ pub mod changes;
 pub mod chart;
 pub mod facts;
 pub mod learn;
+pub mod map;
 pub mod parent;
 pub mod prediction;
 pub mod queries;
@@ -25,6 +26,7 @@ use crate::widgets::zoom::{self, ZoomableChart as _, svg_format};
 use crate::widgets::{export, service_legend};
 use chart::FlowChart;
 use learn::Learn;
+use map::MapPanel;
 use parent::ParentBar;
 use pathlight_engine::ids::NodeId;
 use pathlight_trace::Endpoint;
@@ -48,6 +50,12 @@ pub use facts::facts;
 /// The view.
 pub struct FlowView {
     frame: ViewFrame,
+    /// One flow, or the map of services.
+    modes: Segments,
+    map: MapPanel,
+    /// Tools and panels of one flow.
+    flow_tools: El,
+    flow_below: El,
     chart: ChartCanvas<FlowChart>,
     title: El,
     own_flow: El,
@@ -100,7 +108,13 @@ impl FlowView {
         let legend = service_legend::exported(of_report);
         let exports = export::menu(page, keep, "execution-flow", legend, formats);
         let services = service_legend::legend(page, keep, of_report);
-        let tools = div("tools")
+        let mode = move |map| page.step(|address| address.choices.flow.map = map);
+        let map_hint = "Which service calls which, over all requests, and how long they wait for it";
+        let modes = Segments::new("What is drawn")
+            .button(keep, ("One endpoint", "The calls of one endpoint, and which waits for which", "flow-one"), move || mode(false))
+            .button(keep, ("Map of services", map_hint, "flow-map"), move || mode(true));
+        let map = MapPanel::new(page, keep);
+        let flow_tools = div("tools-part")
             .child(parents.crumbs())
             .child(parents.list())
             .child(&title)
@@ -110,6 +124,7 @@ impl FlowView {
             .child(&own_flow)
             .child(&all)
             .child(&exports);
+        let tools = div("tools").child(modes.element()).child(&flow_tools).child(map.tools());
         let what_if = WhatIfPanel::new(page, keep);
         let target = TargetPanel::new(page, keep);
         let timeout = TimeoutPanel::new(page, keep);
@@ -124,7 +139,7 @@ impl FlowView {
             });
         }
         let needs_spans = span("muted", summaries::FLOW_ONLY).test("flow-needs-spans");
-        let below = div("companion flow-companion")
+        let flow_below = div("flow-below")
             .child(
                 &div("tools")
                     .child(panels.element())
@@ -139,9 +154,15 @@ impl FlowView {
             .child(prediction.element())
             .child(savings.element())
             .child(queues.element());
+        let below = div("companion flow-companion").child(&flow_below).child(map.table().element());
         let frame = ViewFrame::new(View::Flow, "flow", chart, below).with(&tools).with(chart.element());
+        let frame = frame.with(map.chart().element()).table(table).also(map.chart());
         FlowView {
-            frame: frame.table(table).also(queues.chart()).fits(queues.chart()),
+            frame: frame.also(queues.chart()).fits(queues.chart()),
+            modes,
+            map,
+            flow_tools,
+            flow_below,
             chart,
             title,
             own_flow,
@@ -214,8 +235,8 @@ fn formats(chart: ChartCanvas<FlowChart>, table: CompanionTable<CallLine>) -> Ve
 }
 
 impl PageView for FlowView {
-    /// Revision of the report.
-    type Content = u64;
+    /// Revision of the report, and whether it is that of the map.
+    type Content = (u64, bool);
 
     fn ask(page: Page, address: &Address) {
         queries::want(page, address);
@@ -225,16 +246,24 @@ impl PageView for FlowView {
         &self.frame
     }
 
-    fn content(&self, page: Page) -> Option<u64> {
+    fn content(&self, page: Page) -> Option<(u64, bool)> {
+        if map::is_shown(page) {
+            let slot = &page.queries().service_map;
+            return slot.get().map(|_| (slot.revision(), true));
+        }
         let slot = &page.queries().flow;
-        slot.get().map(|_| slot.revision())
+        slot.get().map(|_| (slot.revision(), false))
     }
 
     fn is_stale(&self, page: Page) -> bool {
-        page.queries().flow.is_waiting()
+        let queries = page.queries();
+        if map::is_shown(page) { queries.service_map.is_waiting() } else { queries.flow.is_waiting() }
     }
 
-    fn take(&mut self, page: Page, _: &u64, _: Option<&u64>) {
+    fn take(&mut self, page: Page, now: &(u64, bool), _: Option<&(u64, bool)>) {
+        if now.1 {
+            return self.map.take(page);
+        }
         let Some(report) = page.queries().flow.get() else { return };
         self.table.set_rows(CallLine::of(&report), &why_empty(page));
         let canvas = self.chart.canvas();
@@ -244,6 +273,16 @@ impl PageView for FlowView {
     }
 
     fn show_choices(&mut self, page: Page) {
+        let is_map = map::is_shown(page);
+        self.modes.press(usize::from(is_map));
+        self.modes.element().show(!page.is_summary());
+        self.map.show(is_map);
+        self.flow_tools.show(!is_map);
+        self.flow_below.show(!is_map);
+        self.chart.element().show(!is_map);
+        if is_map {
+            return;
+        }
         self.frame.set_text(&why_empty(page));
         let parents = page.queries().flow_parents.get().unwrap_or_default();
         self.title.set_text(&self.chart.look(|chart| flow::title(chart.report(), &parents)));
@@ -252,6 +291,9 @@ impl PageView for FlowView {
     }
 
     fn search(&mut self, page: Page, finder: &Finder) -> SearchResult {
+        if map::is_shown(page) {
+            return self.map.search(finder);
+        }
         let chart = self.chart;
         self.queues.search(page, finder);
         let count = chart.with(|chart| chart.search(finder));
@@ -261,6 +303,9 @@ impl PageView for FlowView {
     }
 
     fn follow(&mut self, page: Page) {
+        if map::is_shown(page) {
+            return self.map.update(page);
+        }
         self.chart.with(|chart| {
             chart.follow(page);
             chart.mark(&page.address().choices.flow.changes);
@@ -271,6 +316,9 @@ impl PageView for FlowView {
     }
 
     fn command(&mut self, page: Page, command: KeyCommand) -> bool {
+        if map::is_shown(page) {
+            return self.map.command(page, command);
+        }
         zoom::command(self.chart, page, command)
     }
 }

@@ -1,6 +1,6 @@
 //! The queries of the flow view.
 
-use super::{queues, timeout};
+use super::{map, queues, timeout};
 use crate::page::Page;
 use pathlight_engine::queries;
 use pathlight_engine::requests::{RootEndpoint, Selection};
@@ -12,6 +12,9 @@ use pathlight_view::flow::choice::FlowPanel;
 
 /// Asks what the view shows.
 pub fn want(page: Page, address: &Address) {
+    if map::is_shown(page) {
+        return map::want(page, address);
+    }
     let queries = page.queries();
     let selection = address.selection();
     let whole = selection.of_all_requests();

@@ -1,4 +1,4 @@
-//! The choices of the flow view, as keys of the address: `parents`, `panel`, `pooled`, `children`,
+//! The choices of the flow view, as keys of the address: `map`, `parents`, `panel`, `pooled`, `children`,
 //! `learn`, `tau`, `whatif`, `target`, `timeout`.
 
 use crate::address::focus::{focus_name, parse_focus};
@@ -65,6 +65,8 @@ impl FlowPanel {
 /// Choices of the flow view.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowChoice {
+    /// Whether the map of services is shown, not the flow of one parent.
+    pub map: bool,
     /// The parent whose flow is shown as the last of those that led to it, each called by the one before; empty: the
     /// root endpoint's own.
     pub parents: Vec<Endpoint>,
@@ -196,6 +198,7 @@ impl FlowChoice {
 
     /// Goes to the flow of an endpoint from the one that is shown.
     pub fn go_to(&mut self, endpoint: Endpoint, shown: Option<Endpoint>) {
+        self.map = false;
         if self.parents.is_empty() {
             self.parents.extend(shown);
         }
@@ -210,6 +213,7 @@ impl FlowChoice {
     /// there.
     pub(crate) fn read(&mut self, key: &str, value: &str) -> bool {
         match key {
+            "map" => self.map = value == "1",
             "parents" => self.parents = parse_focus(value).unwrap_or_default(),
             "panel" => {
                 self.panel = FlowPanel::ALL.into_iter().find(|p| p.key() == value).unwrap_or_default();
@@ -236,6 +240,7 @@ impl FlowChoice {
         let timeout =
             |(of, us): &(CallTarget, Option<u64>)| serde_json::to_string(&(TargetText::of(of), us)).ok();
         let all = [
+            ("map", self.map.then(|| "1".to_owned())),
             ("parents", (!self.parents.is_empty()).then(path)),
             ("panel", (self.panel != FlowPanel::default()).then(|| self.panel.key().to_owned())),
             ("pooled", self.pooled.then(|| "1".to_owned())),
@@ -388,6 +393,7 @@ mod tests {
             index,
         };
         let flow = FlowChoice {
+            map: true,
             parents: vec![Endpoint::new("gateway", "GET /x"), Endpoint::new("a", "")],
             panel: FlowPanel::WhatIf,
             pooled: true,

@@ -6,6 +6,7 @@ use pathlight_engine::flow::{
     ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, SavingsReport, SyncNode,
     TargetReport, TimeoutReport, WhatIfReport,
 };
+use pathlight_engine::verdict::service_map::{MapCall, MapService, MapTime, ServiceMapReport};
 use pathlight_trace::Endpoint;
 
 public_json! {
@@ -133,6 +134,72 @@ public_json! {
         /// Error of the aggregate flow on held-out invocations, pooled as by `--evaluate`; `null` if there are none.
         model_error: Option<ErrorQuantiles> = back_test.and_then(EvaluationReport::flow_error),
     }
+}
+
+public_json! {
+    /// With `--map`: the services that the requests use and the calls between them, against the files of `--baseline` if there
+    /// are some.
+    ServiceMap<'a>(report: &'a ServiceMapReport) {
+        /// Requests looked at.
+        requests: u64 = report.requests,
+        /// Requests of the baseline; `null` without one.
+        baseline_requests: Option<u64> = report.baseline_requests,
+        /// The latency of the requests.
+        latency: MapTime = report.latency,
+        /// The services, most own work first.
+        services: Vec<MappedService<'a>> = report.services.iter().map(MappedService::of).collect(),
+        /// Calls of one service by another one, longest waits first.
+        calls: Vec<MappedCall<'a>> = report.calls.iter().filter_map(|call| {
+            let [caller, service] = report.ends(call)?;
+            Some(MappedCall::of(call, caller, service))
+        }).collect(),
+    }
+}
+
+public_json! {
+    /// A service of the map.
+    MappedService<'a>(service: &'a MapService) {
+        /// Service name.
+        service: &'a str = &service.service,
+        /// Its own work on critical paths.
+        own: MapTime = service.own,
+        /// Requests that use it.
+        requests: u64 = service.requests,
+        /// How often it was entered.
+        visits: u64 = service.visits,
+        /// Visits with an error that begins in it.
+        failed: u64 = service.failed,
+        /// `certain`, `likely` or `weak`, if the comparison of services has it slower than in the baseline; else `null`.
+        slower: Option<&'static str> = service.slower.map(pathlight_engine::verdict::Certainty::key),
+    }
+}
+
+public_json! {
+    /// Calls of one service by another one.
+    MappedCall<'a>(call: &MapCall, caller: &'a MapService, service: &'a MapService) {
+        /// The calling service.
+        caller: &'a str = &caller.service,
+        /// The service that answers.
+        service: &'a str = &service.service,
+        /// How long requests wait for the answers, with all these wait for.
+        wait: MapTime = call.wait,
+        /// What of that passes outside the spans that answer, microseconds per request.
+        outside_us: f64 = call.outside_us,
+        /// Number of calls that someone waits for.
+        calls: u64 = call.calls,
+        /// The same in the baseline; `null` without one.
+        baseline_calls: Option<u64> = call.baseline_calls,
+        /// Calls whose answer is an error.
+        failed: u64 = call.failed,
+    }
+}
+
+/// Returns the JSON of `flow --map`.
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn service_map(report: &ServiceMapReport) -> Text {
+    pretty(&ServiceMap::of(report))
 }
 
 /// Returns the JSON of `flow` with a parent.

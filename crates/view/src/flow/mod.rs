@@ -4,6 +4,7 @@ pub mod changes;
 pub mod chart;
 pub mod choice;
 pub(crate) mod json;
+pub mod map;
 pub mod prediction;
 pub mod savings;
 mod table;

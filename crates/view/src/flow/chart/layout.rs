@@ -112,20 +112,32 @@ impl DagLayout {
         items.extend((0..n as u32).map(|node| DagItem::Node(NodeId(node))));
         items.extend((0..report.sync_nodes.len() as u32).map(DagItem::Sync));
         items.push(DagItem::Return);
-        let edges = edges(report);
-        let layers = layers(items.len(), &edges);
+        let size = |item: &DagItem| match item {
+            DagItem::Node(_) => (sizes.node_w, sizes.node_h),
+            _ => (sizes.dot, sizes.dot),
+        };
+        let boxes: Vec<(DagItem, (i32, i32))> = items.iter().map(|item| (*item, size(item))).collect();
+        let last = items.len() as u32 - 1;
+        DagLayout::of_graph(&boxes, edges(report), Some(last), (sizes.gap_x, sizes.gap_y))
+    }
+
+    /// Lays out boxes of these widths and heights. Edges, as numbers of boxes with how often they bind and could, make no
+    /// circle; each leads to the right, and all long ones into `shared_end` share their way.
+    pub(crate) fn of_graph(
+        boxes: &[(DagItem, (i32, i32))],
+        edges: BTreeMap<(u32, u32), (u64, u64)>,
+        shared_end: Option<u32>,
+        (gap_x, gap_y): (i32, i32),
+    ) -> DagLayout {
+        let layers = layers(boxes.len(), &edges);
         let mut graph = Graph::default();
-        for (item, &layer) in items.iter().zip(&layers) {
-            let (w, h) = match item {
-                DagItem::Node(_) => (sizes.node_w, sizes.node_h),
-                _ => (sizes.dot, sizes.dot),
-            };
+        for (&(_, (w, h)), &layer) in boxes.iter().zip(&layers) {
             graph.add(Spot { layer, w, h, y: 0 });
         }
-        let ways: Vec<Vec<u32>> = graph.route(&edges, items.len() as u32 - 1);
+        let ways: Vec<Vec<u32>> = graph.route(&edges, shared_end);
         graph.order();
-        graph.stack(sizes.gap_y);
-        graph.finish(&items, edges, &ways, sizes)
+        graph.stack(gap_y);
+        graph.finish(boxes, edges, &ways, gap_x)
     }
 }
 
@@ -192,7 +204,7 @@ impl Graph {
 
     /// Leads every edge through the columns between its ends; all long edges out of one box, and all into the return,
     /// share their way. Returns the spots of each edge.
-    fn route(&mut self, edges: &BTreeMap<(u32, u32), (u64, u64)>, last: u32) -> Vec<Vec<u32>> {
+    fn route(&mut self, edges: &BTreeMap<(u32, u32), (u64, u64)>, last: Option<u32>) -> Vec<Vec<u32>> {
         let mut shared: BTreeMap<(u32, u32), u32> = BTreeMap::new();
         let mut joined: BTreeSet<(u32, u32)> = BTreeSet::new();
         let mut ways = Vec::with_capacity(edges.len());
@@ -200,7 +212,7 @@ impl Graph {
             let mut way = vec![from];
             let (first, end) = (self.spots[from as usize].layer, self.spots[to as usize].layer);
             for layer in first + 1..end {
-                let owner = if to == last { last } else { from };
+                let owner = if Some(to) == last { to } else { from };
                 let spot = match shared.get(&(owner, layer)) {
                     Some(&spot) => spot,
                     None => {
@@ -346,10 +358,10 @@ impl Graph {
 
     fn finish(
         &self,
-        items: &[DagItem],
+        boxes: &[(DagItem, (i32, i32))],
         edges: BTreeMap<(u32, u32), (u64, u64)>,
         ways: &[Vec<u32>],
-        sizes: DagSizes,
+        gap_x: i32,
     ) -> DagLayout {
         let top = self.spots.iter().map(|s| s.y).min().unwrap_or(0);
         let mut columns = Vec::with_capacity(self.layers.len());
@@ -357,14 +369,14 @@ impl Graph {
         for layer in &self.layers {
             let widest = layer.iter().map(|&s| self.spots[s as usize].w).max().unwrap_or(0);
             columns.push((width, widest));
-            width += widest + sizes.gap_x;
+            width += widest + gap_x;
         }
         let left_of = |spot: &Spot| {
             let (x, widest) = columns[spot.layer as usize];
             x + (widest - spot.w) / 2
         };
-        let boxes: Vec<DagBox> = (items.iter().zip(&self.spots))
-            .map(|(&item, spot)| DagBox { item, x: left_of(spot), y: spot.y - top, w: spot.w, h: spot.h })
+        let placed: Vec<DagBox> = (boxes.iter().zip(&self.spots))
+            .map(|(&(item, _), spot)| DagBox { item, x: left_of(spot), y: spot.y - top, w: spot.w, h: spot.h })
             .collect();
         let lines = edges.into_iter().zip(ways).map(|((ends, (binding, both)), way)| {
             let mut points = Vec::with_capacity(2 * way.len());
@@ -380,14 +392,14 @@ impl Graph {
                     points.extend([[x, y], [x + widest, y]]);
                 }
             }
-            let (from, to) = (items[ends.0 as usize], items[ends.1 as usize]);
+            let (from, to) = (boxes[ends.0 as usize].0, boxes[ends.1 as usize].0);
             DagLine { from, to, binding, both, points }
         });
         DagLayout {
-            width: (width - sizes.gap_x).max(0),
+            width: (width - gap_x).max(0),
             height: self.spots.iter().map(|s| s.y - top + s.h).max().unwrap_or(0),
             lines: lines.collect(),
-            boxes,
+            boxes: placed,
         }
     }
 }

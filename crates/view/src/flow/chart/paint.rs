@@ -27,8 +27,12 @@ pub struct DagView<'a> {
     pub found: Option<&'a [bool]>,
 }
 
-/// Width of a box in which a name can still be read, in CSS pixels.
+/// Width of a box in which a short name can still be read, in CSS pixels.
 const NARROWEST: f64 = 92.0;
+/// Width up to which boxes hold the last word of every name, in CSS pixels.
+const WIDE_ENOUGH: f64 = 150.0;
+/// Room beside a name in its box, in CSS pixels.
+const PAD: f64 = 6.0;
 /// Width of a gap in which a line can still be seen, in CSS pixels.
 const NARROWEST_GAP: f64 = 18.0;
 /// More nodes than this get boxes of one line.
@@ -49,7 +53,8 @@ impl DagSizes {
 }
 
 impl DagLayout {
-    /// Lays out a flow so that it fits into a room of this width in device pixels, as far as narrower boxes do that.
+    /// Lays out a flow so that it fits into a room of this width in device pixels, as far as narrower boxes do that whose
+    /// names still tell calls apart; beyond that it is moved under the hand.
     pub fn fitting(report: &FlowReport, metrics: Metrics, room: i32) -> DagLayout {
         let sizes = DagSizes::for_nodes(report.nodes.len(), metrics);
         let layout = DagLayout::new(report, sizes);
@@ -61,7 +66,7 @@ impl DagLayout {
             let wanted = i64::from(px) * i64::from(room) / i64::from(layout.width);
             (wanted as i32).max(metrics.px(least)).min(px)
         };
-        let (node_w, gap_x) = (narrow(sizes.node_w, NARROWEST), narrow(sizes.gap_x, NARROWEST_GAP));
+        let (node_w, gap_x) = (narrow(sizes.node_w, narrowest(report)), narrow(sizes.gap_x, NARROWEST_GAP));
         let sizes = DagSizes { node_w, gap_x, ..sizes };
         let narrow = DagLayout::new(report, sizes);
         if narrow.width <= room || narrow.height > 6 * (sizes.node_h + sizes.gap_y) {
@@ -71,6 +76,14 @@ impl DagLayout {
         let high = i64::from(DagSizes::for_nodes(0, metrics).node_h) * i64::from(narrow.width);
         DagLayout::new(report, DagSizes { node_h: (high / i64::from(room)) as i32, ..sizes })
     }
+}
+
+/// Returns the least width of boxes in CSS pixels: so wide that the last words of names are not cut.
+fn narrowest(report: &FlowReport) -> f64 {
+    let mut label = Advances { font_px: f64::from(Metrics::default().font_px()) };
+    let words = report.nodes.iter().map(|node| label.text_px(last_word(&name_of(node).0)));
+    let widest = words.fold(0.0, f64::max);
+    ((widest + 2.0 * PAD) / DagWindow::LEGIBLE).clamp(NARROWEST, WIDE_ENOUGH)
 }
 
 /// Returns the colour of what decides the latency.
@@ -227,12 +240,18 @@ impl Painter<'_> {
         Some(name + tail)
     }
 
+    /// Returns a name for a box with room for little: all of it, or its last word.
+    fn short_name(&mut self, name: &str, room: f64) -> Option<String> {
+        let is_whole = self.label.text_px(name) <= room;
+        elide(if is_whole { name } else { last_word(name) }, room, self.label)
+    }
+
     /// Writes name and times, as far as there is room for them.
     fn words(&mut self, facts: &FlowNode, [x, y, w, h]: [i32; 4], bar: i32, ink: Rgba, marks: &mut Layer) {
         let metrics = self.metrics;
         let px = |css: f64| metrics.px(css);
         let (font_px, small_px) = (self.metrics.font_px(), self.small_px());
-        let (pad, room) = (px(6.0), h - bar);
+        let (pad, room) = (px(PAD), h - bar);
         if room < font_px || w < px(40.0) {
             return;
         }
@@ -247,9 +266,9 @@ impl Painter<'_> {
             let high = font_px + px(4.0);
             let top = y + (room - high - small_px - px(2.0)) / 2;
             let left = f64::from(w - 2 * pad);
-            let (text, repeat) = match w < px(NARROWEST) {
+            let (text, repeat) = match w < px(WIDE_ENOUGH) {
                 // Where there is room for little, the name needs all of its line.
-                true => (elide(last_word(&name), left, self.label), tail.trim()),
+                true => (self.short_name(&name, left), tail.trim()),
                 false => (self.shortened(&name, &tail, left), ""),
             };
             if let Some(text) = text {
@@ -280,8 +299,8 @@ impl Painter<'_> {
             put(mean, x + w - pad, Align::Right, y, room, small_px, false);
         }
         let left = if left > px(60.0) { left } else { w - 2 * pad };
-        let text = match w < px(NARROWEST) {
-            true => elide(last_word(&name), f64::from(left), self.label),
+        let text = match w < px(WIDE_ENOUGH) {
+            true => self.short_name(&name, f64::from(left)),
             false => self.shortened(&name, &tail, f64::from(left)),
         };
         if let Some(text) = text {

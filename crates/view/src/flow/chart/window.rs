@@ -25,8 +25,8 @@ pub enum DagHit {
 }
 
 impl DagWindow {
-    /// The smallest zoom at which a call is told from others.
-    pub const LEGIBLE: f64 = 0.45;
+    /// The smallest zoom at which names that fit into their boxes still do, but for a letter.
+    pub const LEGIBLE: f64 = 0.9;
     const MOST: f64 = 4.0;
     const LEAST: f64 = 0.02;
 
@@ -277,6 +277,8 @@ mod tests {
         assert_eq!((small.zoom, small.x), (0.5, 24.0));
         let opening = DagWindow::opening(&layout(), (100, 400), PLAIN);
         assert_eq!((opening.zoom, opening.x), (DagWindow::LEGIBLE, 24.0));
+        let opening = DagWindow::opening(&layout(), (240, 400), PLAIN);
+        assert_eq!(opening, DagWindow::fit(&layout(), (240, 400), PLAIN));
     }
 
     #[test]
