@@ -24,6 +24,8 @@ pub struct Queries {
     pub sides: [Slot<queries::Range>; 2],
     /// The critical path of the percentile range.
     pub path: Slot<queries::CriticalPath>,
+    /// The same of the requests near percentiles of their latency.
+    pub paths_at: Slot<queries::PathsAtLatencies>,
     /// The values of the tag that a filter is being made of.
     pub tag_values: Slot<queries::TagValues>,
     /// Requests that a search by tags finds, of the side that views speak of or of A.

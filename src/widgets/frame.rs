@@ -34,7 +34,7 @@ trait AnyChart {
 
 impl<C: CanvasChart> AnyChart for ChartCanvas<C> {
     fn is_shown(&self) -> bool {
-        !self.element().html().hidden()
+        matches!(self.element().html().closest("[hidden]"), Ok(None))
     }
 
     fn needs(&self) -> Option<f64> {

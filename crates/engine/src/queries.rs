@@ -14,7 +14,7 @@ pub use crate::findings::late_query::LateFindingsQuery;
 pub use crate::findings::query::Findings;
 pub use crate::findings::tags_query::Tags;
 pub use crate::flame::histograms_query::Histograms;
-pub use crate::flame::query::CriticalPath;
+pub use crate::flame::query::{CriticalPath, PathsAtLatencies};
 pub use crate::flow::query::{Flow, FlowEvaluation, FlowParents, Mended, Savings, Target, Timeout, WhatIf};
 pub use crate::heatmap::query::Heatmap;
 pub use crate::queues::missing::MissingTraces;
@@ -91,6 +91,7 @@ list! {
     Heatmap,
     Histograms,
     Overview,
+    PathsAtLatencies,
     PerRequest,
     Pressures,
     Proposals,

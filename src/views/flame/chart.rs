@@ -40,6 +40,9 @@ pub struct FrameWords<S> {
     pub tip: TipOf<S>,
 }
 
+/// Runs with the call path under the pointer; empty where there is none.
+type OnHover = Box<dyn Fn(&[Endpoint])>;
+
 /// The chart of a source.
 pub struct FlameChart<S = CriticalPathReport> {
     page: Page,
@@ -51,6 +54,7 @@ pub struct FlameChart<S = CriticalPathReport> {
     viewport: AxisViewport,
     selected: Option<u32>,
     hovered: Option<u32>,
+    on_hover: Option<OnHover>,
     finder: Finder,
     matches: Option<Matches>,
     focus: Vec<Endpoint>,
@@ -71,12 +75,28 @@ impl<S: FlameSource> FlameChart<S> {
             viewport: AxisViewport::new(1.0),
             selected: None,
             hovered: None,
+            on_hover: None,
             finder: Finder::default(),
             matches: None,
             focus: Vec::new(),
             layout: FlameLayout::default(),
             size: FlameSize { width: 1, height: 1, metrics: Metrics::default() },
         }
+    }
+
+    /// Runs `run` with the call path under the pointer, for graphs that mark it too.
+    pub fn on_hover(&mut self, run: impl Fn(&[Endpoint]) + 'static) {
+        self.on_hover = Some(Box::new(run));
+    }
+
+    /// Marks a call path as if the pointer were on it; empty: none.
+    pub fn mark(&mut self, path: &[Endpoint]) {
+        self.hovered = self.node_of(path);
+    }
+
+    /// Returns whether a call path is marked.
+    pub fn is_marked(&self) -> bool {
+        self.hovered.is_some()
     }
 
     /// Returns what is drawn.
@@ -318,6 +338,10 @@ impl<S: FlameSource> CanvasChart for FlameChart<S> {
         };
         let changed = self.hovered != node;
         self.hovered = node;
+        if let (true, Some(run), Some(report)) = (changed, &self.on_hover, self.report()) {
+            let path = node.map(|node| tree::path_of(report, NodeId(self.tree.context_of(node))));
+            run(&path.unwrap_or_default());
+        }
         changed
     }
 

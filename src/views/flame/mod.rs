@@ -1,9 +1,11 @@
 //! The flame graph of the critical path in the page; see [`flame`].
 
+pub mod bands;
 pub mod chart;
 
 use crate::dom::{El, Listeners, div, span};
 use crate::page::{Focus, Page};
+use crate::views::flame::bands::BandsPanel;
 use crate::views::flame::chart::{FlameChart, FrameWords};
 use crate::views::view::{PageView, SearchResult};
 use crate::widgets::chart_canvas::ChartCanvas;
@@ -28,6 +30,11 @@ pub struct Flame {
     title: El,
     ways: Segments,
     table: CompanionTable<FlameRow>,
+    /// All requests, or those near percentiles.
+    modes: Segments,
+    bands: BandsPanel,
+    /// Tools of one graph.
+    tools: El,
 }
 
 impl Flame {
@@ -54,19 +61,33 @@ impl Flame {
         let exports = export::menu(page, keep, "flame-graph", legend, formats(chart, table));
         let services = service_legend::legend(page, keep, services);
         let places = Places::new(page, keep);
-        let tools = div("tools")
-            .child(ways.element())
-            .child(places.element())
-            .child(&services)
+        let mode = move |bands| page.step(|address| address.choices.flame_bands = bands);
+        let bands_hint = "Three graphs: of the requests near the median, the 95th and the 99th percentile";
+        let modes = Segments::new("Which requests")
+            .button(keep, ("All", "One graph of all selected requests", "flame-all"), move || mode(false))
+            .button(keep, ("p50 | p95 | p99", bands_hint, "flame-bands"), move || mode(true));
+        let bands = BandsPanel::new(page, keep);
+        let one = div("tools-part")
             .child(&title)
             .child(&div("grow"))
             .child(&zooms.zoom)
             .child(&zooms.all)
             .child(&exports);
-        let below = div("companion").child(table.element());
+        let tools = div("tools")
+            .child(modes.element())
+            .child(ways.element())
+            .child(places.element())
+            .child(&services)
+            .child(&one)
+            .child(bands.tools());
+        let below = div("companion").child(table.element()).child(bands.table().element());
         let frame = ViewFrame::new(View::Flame, "flame", chart, below).with(&tools).with(chart.element());
+        let frame = bands.charts().into_iter().fold(frame.with(bands.element()), ViewFrame::also);
         Flame {
             frame: frame.table(table).zooms(chart, zooms).places(page, places),
+            modes,
+            bands,
+            tools: one,
             chart,
             title,
             ways,
@@ -89,10 +110,13 @@ fn formats(chart: ChartCanvas<FlameChart>, table: CompanionTable<FlameRow>) -> V
 }
 
 impl PageView for Flame {
-    /// Report, direction.
-    type Content = (u64, bool);
+    /// Report, direction, and whether it is that of requests near percentiles.
+    type Content = (u64, bool, bool);
 
     fn ask(page: Page, address: &Address) {
+        if address.choices.flame_bands {
+            return bands::want(page, address);
+        }
         page.queries().want_path(page, address);
     }
 
@@ -100,29 +124,49 @@ impl PageView for Flame {
         &self.frame
     }
 
-    fn content(&self, page: Page) -> Option<(u64, bool)> {
+    fn content(&self, page: Page) -> Option<(u64, bool, bool)> {
+        if page.address().choices.flame_bands {
+            let slot = &page.queries().paths_at;
+            return slot.get().map(|_| (slot.revision(), false, true));
+        }
         let slot = &page.queries().path;
-        slot.get().map(|_| (slot.revision(), page.address().inverted))
+        slot.get().map(|_| (slot.revision(), page.address().inverted, false))
     }
 
     fn is_stale(&self, page: Page) -> bool {
-        page.queries().path.is_waiting()
+        let queries = page.queries();
+        let is_bands = page.address().choices.flame_bands;
+        if is_bands { queries.paths_at.is_waiting() } else { queries.path.is_waiting() }
     }
 
-    fn take(&mut self, page: Page, now: &(u64, bool), before: Option<&(u64, bool)>) {
+    fn take(&mut self, page: Page, now: &(u64, bool, bool), before: Option<&(u64, bool, bool)>) {
+        if now.2 {
+            return self.bands.take(page);
+        }
         let slot = &page.queries().path;
         let Some(report) = slot.get() else { return };
         let why = page.address().why_empty(&report.facts);
         self.frame.set_text(if report.facts.latency_sum_us == 0 { &why } else { "" });
         let (query, focus) = (slot.query_of_report(), page.address().focus.clone());
         self.chart.renew(|chart| chart.take(report.clone(), query, now.1, &focus));
-        if before.is_none_or(|before| before.0 != now.0) {
+        if before.is_none_or(|before| (before.0, before.2) != (now.0, now.2)) {
             self.table.set_rows(FlameRow::of(&report), &why);
         }
         self.title.set_text(&flame::title(&page.selection_label(), &report.facts));
     }
 
     fn show_choices(&mut self, page: Page) {
+        let is_bands = page.address().choices.flame_bands;
+        self.modes.press(usize::from(is_bands));
+        self.bands.show(is_bands);
+        self.tools.show(!is_bands);
+        // Callers of three graphs would not stand at one place.
+        self.ways.element().show(!is_bands);
+        self.table.show(!is_bands);
+        self.chart.element().show(!is_bands);
+        if is_bands {
+            return self.bands.update(page);
+        }
         self.ways.press(usize::from(page.address().inverted));
         self.chart.with(|chart| chart.follow(page));
     }
@@ -132,12 +176,18 @@ impl PageView for Flame {
         self.chart.look(|chart| if chart.is_inverted() { chart.len() as u64 } else { 0 })
     }
 
-    fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
+    fn search(&mut self, page: Page, finder: &Finder) -> SearchResult {
+        if page.address().choices.flame_bands {
+            return self.bands.search(finder);
+        }
         self.table.search(finder);
         chart::search(self.chart, finder)
     }
 
     fn follow(&mut self, page: Page) {
+        if page.address().choices.flame_bands {
+            return;
+        }
         let row = match &*page.focus() {
             Focus::Path(path) => self.chart.look(|chart| tree::find(chart.report()?, path)),
             _ => None,
@@ -147,6 +197,9 @@ impl PageView for Flame {
     }
 
     fn command(&mut self, page: Page, command: KeyCommand) -> bool {
+        if page.address().choices.flame_bands {
+            return self.bands.command(page, command);
+        }
         if command == KeyCommand::Invert {
             page.change(|address| address.inverted = !address.inverted);
             return true;

@@ -41,9 +41,7 @@ impl Query for AtLatencies {
 
     async fn run(self, workers: Workers) -> Result<Vec<EndpointsReport>, EngineError> {
         let mut reports = Vec::with_capacity(AtLatencies::PERCENTS.len());
-        for percent in AtLatencies::PERCENTS {
-            let range = AtLatencies::near(self.selection.range, percent);
-            let selection = self.selection.with_range(range);
+        for selection in AtLatencies::selections(&self.selection) {
             reports.push(Endpoints { selection }.run(workers.clone()).await?);
         }
         Ok(reports)
@@ -53,6 +51,11 @@ impl Query for AtLatencies {
 impl AtLatencies {
     /// The percentiles in percent.
     pub const PERCENTS: [u32; 3] = [50, 95, 99];
+
+    /// Returns the requests of a selection near each of the percentiles.
+    pub(crate) fn selections(of: &Selection) -> impl Iterator<Item = Selection> {
+        AtLatencies::PERCENTS.into_iter().map(|percent| of.with_range(AtLatencies::near(of.range, percent)))
+    }
 
     /// Returns the requests of a range within one percent of the requests around one of its percentiles; the one
     /// nearest to it where these are none.

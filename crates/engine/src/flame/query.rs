@@ -1,6 +1,7 @@
 //! The aggregate calling contexts.
 
 use crate::EngineError;
+use crate::endpoints::query::AtLatencies;
 use crate::flame::{Aggregate, CriticalPathReport, ExemplarCandidates, ExemplarTargets};
 use crate::requests::Selection;
 use crate::run::query::Query;
@@ -30,6 +31,27 @@ impl Query for CriticalPath {
         let found = requests.partials(ExemplarsPass { targets: targets.clone() }).await?;
         ExemplarCandidates::merge(found, &targets).write(&mut report);
         Ok(report)
+    }
+}
+
+/// Reports the aggregate calling contexts at three latencies: of the requests near the median, the 95th and the 99th
+/// percentile of their latency, as [`AtLatencies`] takes them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathsAtLatencies {
+    /// The selected requests.
+    pub selection: Selection,
+}
+
+impl Query for PathsAtLatencies {
+    /// One report for each of [`AtLatencies::PERCENTS`].
+    type Report = Vec<CriticalPathReport>;
+
+    async fn run(self, workers: Workers) -> Result<Vec<CriticalPathReport>, EngineError> {
+        let mut reports = Vec::with_capacity(AtLatencies::PERCENTS.len());
+        for selection in AtLatencies::selections(&self.selection) {
+            reports.push(CriticalPath { selection }.run(workers.clone()).await?);
+        }
+        Ok(reports)
     }
 }
 

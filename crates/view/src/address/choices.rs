@@ -18,6 +18,8 @@ pub(crate) fn with_chosen<'a>(offered: impl Iterator<Item = &'a str>, chosen: Op
 /// The switches of views.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choices {
+    /// Flame graph: those of the requests near p50, p95 and p99 side by side (`bands=1`).
+    pub flame_bands: bool,
     /// Compare: basis (`by=share`), measure (`own=0`), width (`width=b`) and least change (`least=10000`).
     pub diff: DiffOptions,
     /// Heat map: rows are ordered by this time (`rows=inclusive-p95`).
@@ -39,6 +41,7 @@ pub struct Choices {
 impl Default for Choices {
     fn default() -> Choices {
         Choices {
+            flame_bands: false,
             // Self time comes first: it is what a frame itself answers for.
             diff: DiffOptions { measure: MeasuredTime::Exclusive, ..DiffOptions::default() },
             row_time: RowTime::default(),
@@ -56,6 +59,7 @@ impl Choices {
     /// Takes a key of the address; false if it is none of these. What makes no sense is as if it were not there.
     pub(crate) fn read(&mut self, key: &str, value: &str) -> bool {
         match key {
+            "bands" => self.flame_bands = value == "1",
             "by" => self.diff.basis = if value == "share" { Basis::Share } else { Basis::Mean },
             "own" => {
                 self.diff.measure = if value == "1" { MeasuredTime::Exclusive } else { MeasuredTime::Subtree }
@@ -95,6 +99,7 @@ impl Choices {
                 out.push((key, value));
             }
         };
+        put("bands", !self.flame_bands, "1".to_owned());
         put("by", self.diff.basis == defaults.diff.basis, "share".to_owned());
         let own = if self.diff.measure == MeasuredTime::Exclusive { "1" } else { "0" };
         put("own", self.diff.measure == defaults.diff.measure, own.to_owned());
@@ -128,6 +133,7 @@ mod tests {
         let row =
             ColumnOrder::Row(Endpoint { service: "a&b".to_owned(), operation: "GET /\"x\"".to_owned() });
         let all = Choices {
+            flame_bands: true,
             diff: DiffOptions {
                 basis: Basis::Share,
                 measure: MeasuredTime::Subtree,

@@ -403,8 +403,9 @@ pub fn address(address: &Address, redaction: Redaction) -> Address {
     if let Wanted::Search(search) = &mut source.wanted {
         search.tags.clear();
     }
-    let Choices { diff, row_time, row_stat, alike_rows, columns, alike_columns, flow, diagnosis } = choices;
+    let Choices { flame_bands, diff, row_time, row_stat, alike_rows, columns, alike_columns, flow, diagnosis } = choices;
     let choices = Choices {
+        flame_bands,
         diff,
         row_time,
         row_stat,
@@ -415,7 +416,7 @@ pub fn address(address: &Address, redaction: Redaction) -> Address {
         } else {
             columns
         },
-        flow: if names { FlowChoice::default() } else { flow },
+        flow: if names { FlowChoice { map: flow.map, ..FlowChoice::default() } } else { flow },
         diagnosis,
     };
     let of = if names { SplitOf::default() } else { split.of };

@@ -1,5 +1,6 @@
 //! The flame graph of the critical path, its table of calling contexts, and the note about a percentile range for a ticket.
 
+pub mod bands;
 pub mod chart;
 pub(crate) mod json;
 pub mod note;

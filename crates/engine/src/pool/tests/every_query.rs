@@ -40,6 +40,7 @@ fn every() -> Vec<Vec<u8>> {
     [
         queries::Overview::default().to_message(),
         queries::CriticalPath { selection: all() }.to_message(),
+        queries::PathsAtLatencies { selection: all() }.to_message(),
         queries::Impact { selection: all() }.to_message(),
         queries::Compare { a: a.clone(), b: b.clone() }.to_message(),
         queries::ServiceChanges { a: a.clone(), b: b.clone() }.to_message(),
