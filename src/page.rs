@@ -275,7 +275,7 @@ impl Page {
     /// and the first is what it should be like.
     pub fn of_findings(self) -> (Selection, Option<Selection>) {
         let address = self.address();
-        match self.compares_sets() {
+        match address.has_baseline() {
             true => (address.side(ComparedSide::B), Some(address.side(ComparedSide::A))),
             false => (address.selection(), None),
         }

@@ -143,6 +143,9 @@ impl Page {
     /// Returns what a side is called: after the files of its set, or after its percentile range.
     pub fn side_name(self, side: ComparedSide) -> String {
         let selection = self.address().side(side);
+        if let Some(name) = self.address().comparison.and_then(|of| of.against.side_name(side)) {
+            return name;
+        }
         if !self.compares_sets() {
             return range_words(selection.range);
         }

@@ -15,6 +15,7 @@ use web_sys::HtmlSelectElement;
 pub struct Sides {
     element: El,
     sides: [Side; 2],
+    swap: El,
     _keep: Listeners,
 }
 
@@ -58,7 +59,7 @@ impl Sides {
         }
         let element = div("sides").test("sides").child(&switch).child(menu.element());
         element.show(false);
-        Sides { element, sides, _keep: keep }
+        Sides { element, sides, swap, _keep: keep }
     }
 
     /// Returns its root element.
@@ -113,6 +114,8 @@ impl PagePart for Sides {
         let comparison = page.address().compared().filter(|_| frame::has_traces(page));
         self.element.show(comparison.is_some());
         let Some(comparison) = comparison else { return };
+        // Before stays before.
+        self.swap.show(!matches!(comparison.against, Against::Time(_)));
         // The view that compares without having been asked to shows a side of nothing.
         let is_begun = page.address().comparison.is_some();
         for (side, of) in ComparedSide::BOTH.into_iter().zip(&mut self.sides) {
@@ -124,8 +127,12 @@ impl PagePart for Sides {
             let words = requests.map_or(String::new(), format::count);
             of.requests.set_text(&words);
             of.requests.set("data-value", &requests.map_or(String::new(), |n| n.to_string()));
-            let set = if comparison.against == Against::Set { "set" } else { "range" };
-            of.button.set("title", &format!("Show side {}: the {set} {what}", side.name()));
+            let set = match comparison.against {
+                Against::Range => "the range ",
+                Against::Set => "the set ",
+                Against::Time(_) => "requests ",
+            };
+            of.button.set("title", &format!("Show side {}: {set}{what}", side.name()));
         }
     }
 }

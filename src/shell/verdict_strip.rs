@@ -29,7 +29,7 @@ pub fn is_wanted(page: Page) -> bool {
     let address = page.address();
     let is_of_many = match address.view {
         View::Findings | View::Trace | View::Trend => false,
-        View::Compare => address.compares_sets(),
+        View::Compare => address.has_baseline(),
         View::Flame
         | View::Heatmap
         | View::Endpoints
@@ -41,7 +41,7 @@ pub fn is_wanted(page: Page) -> bool {
         | View::Requests => true,
     };
     // Findings of two sets are about B.
-    let is_about_these = address.view == View::Compare || page.of_findings().0.group == address.group();
+    let is_about_these = address.view == View::Compare || !address.is_of_baseline();
     is_of_many && is_about_these && !page.is_summary() && page.lacks(address.view).is_none()
 }
 

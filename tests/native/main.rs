@@ -38,6 +38,7 @@ mod analysis {
     mod savings;
     mod sections;
     mod selection;
+    mod service_map;
     mod split;
     mod summaries;
     mod summary_queries;

@@ -6,7 +6,7 @@ use super::{Failure, parse};
 use pathlight_base::format::duration;
 use pathlight_engine::compare::{Basis, CompareReport, MeasuredTime};
 use pathlight_engine::queries;
-use pathlight_engine::requests::{PercentileRange, Selection};
+use pathlight_engine::requests::{Filter, PercentileRange, Selection};
 use pathlight_view::address::choices::Choices;
 use pathlight_view::compare::services::ServiceRow;
 use pathlight_view::compare::{self, ChangeRow, DESCRIPTIVE, DiffSource};
@@ -29,6 +29,10 @@ pub struct Args {
     /// ranges are compared, else everything)
     #[arg(long, visible_alias = "band-b", value_parser = parse::range)]
     range_b: Option<PercentileRange>,
+    /// Compare the requests that start before a moment (side A) with those since then (side B): microseconds since the epoch,
+    /// or UTC such as `2026-11-24 03:06:12`
+    #[arg(long, value_name = "MOMENT", value_parser = parse::moment, conflicts_with_all = ["a", "b"])]
+    since: Option<u64>,
     /// `mean` microseconds per request, or `share` of each side's latency
     #[arg(long, default_value = "mean", value_parser = ["mean", "share"])]
     basis: String,
@@ -51,12 +55,18 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let two_sets = args.sets.are_two("compare")?;
     let settings = &args.settings;
-    let default = |range| if two_sets { PercentileRange::ALL } else { range };
+    // What was before says what it should be like, be it another set or another time.
+    let has_baseline = two_sets || args.since.is_some();
+    let default = |range| if has_baseline { PercentileRange::ALL } else { range };
     let range_a = args.range_a.or(settings.range).unwrap_or(default(PercentileRange::open(0, 50_000)));
     let range_b = args.range_b.or(settings.range).unwrap_or(default(PercentileRange::TAIL));
-    let a = args.places.of(settings.selection().with_range(range_a));
-    let b = Selection { group: u8::from(two_sets), ..a.with_range(range_b) };
-    let (a, b) = if two_sets { a.as_baseline_of(b) } else { (a, b) };
+    let mut a = args.places.of(settings.selection().with_range(range_a));
+    let mut b = Selection { group: u8::from(two_sets), ..a.with_range(range_b) };
+    if let Some(at_us) = args.since {
+        a.filters.push(Filter::Time { from_us: 0, to_us: at_us });
+        b.filters.push(Filter::Time { from_us: at_us, to_us: u64::MAX });
+    }
+    let (a, b) = if has_baseline { a.as_baseline_of(b) } else { (a, b) };
     let mut pool = args.sets.load(settings)?;
     let report = pool.run(queries::Compare { a, b })?;
     let basis = if args.basis == "share" { Basis::Share } else { Basis::Mean };

@@ -128,6 +128,13 @@ pub fn timeout(text: &str) -> Parsed<(String, Option<u64>)> {
     Ok((name.to_owned(), Some(us.ok_or("write a time above 0: SERVICE:OPERATION=200ms")?)))
 }
 
+/// Reads a moment: microseconds since the epoch, or a date with its time in UTC.
+pub fn moment(text: &str) -> Parsed<u64> {
+    let us = text.parse().ok().or_else(|| pathlight_base::format::parse_utc(text));
+    us.filter(|us| *us > 0)
+        .ok_or("write microseconds since the epoch, or a time in UTC such as 2026-11-24 03:06:12")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

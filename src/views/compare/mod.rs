@@ -272,7 +272,7 @@ impl PageView for CompareView {
         self.measures.press(usize::from(choices.measure == MeasuredTime::Exclusive));
         self.widths.press(usize::from(choices.width == DiffWidth::B));
         controls::choose(&self.least, &choices.least_ppm.to_string());
-        self.note.show(page.compares_sets());
+        self.note.show(page.address().has_baseline());
         let tab = self.tab.get();
         self.tabs.press(tab as usize);
         let report = self.source.as_ref().map(|source| &source.report.culprit);

@@ -1,9 +1,11 @@
 //! The first view in the page; see [`findings`].
 
 pub mod list;
+pub mod since;
 pub mod tag_rows;
 
 use super::findings::list::FindingList;
+use super::findings::since::SinceOffer;
 use super::findings::tag_rows::TagRows;
 use super::trend::time_columns::TimeColumns;
 use crate::dom::{self, El, Listeners, button, div, el, span};
@@ -61,6 +63,7 @@ const COPIES: [Copied; 3] = [
 pub struct FindingsView {
     frame: ViewFrame,
     list: FindingList,
+    since: SinceOffer,
     times: TimeColumns,
     coming: El,
     bars: El,
@@ -145,8 +148,10 @@ impl FindingsView {
             .child(top.element());
         // Tables that come into sight find out how much room they have.
         let tables = tables.on(keep, "toggle", |_| dom::moved());
+        let since = SinceOffer::new(page, keep);
         let element = div("findings")
             .test("findings")
+            .child(since.element())
             .child(list.element())
             .child(&coming)
             .child(&bars)
@@ -156,6 +161,7 @@ impl FindingsView {
         FindingsView {
             frame,
             list,
+            since,
             times,
             coming,
             bars,
@@ -246,7 +252,7 @@ impl FindingsView {
 /// Returns whether the findings have the times of services of the requests looked at; those of summaries have none, and those of
 /// two sets are of B.
 fn has_times(page: Page) -> bool {
-    !page.is_summary() && page.of_findings().0.group == page.address().group()
+    !page.is_summary() && !page.address().is_of_baseline()
 }
 
 /// Returns a service or request type with its part of the latency as a bar; pressed, it is looked at.
@@ -324,7 +330,7 @@ fn pair(page: Page) -> Option<PairOfAreas> {
     let of = |side| page.slot_of_side(side).fresh();
     let (a, b) = (of(ComparedSide::A)?, of(ComparedSide::B)?);
     let size = list::PAIR_PX;
-    page.compares_sets().then(|| pair_of_areas(&a.facts.histogram, &b.facts.histogram, size)).flatten()
+    page.address().has_baseline().then(|| pair_of_areas(&a.facts.histogram, &b.facts.histogram, size)).flatten()
 }
 
 /// Returns the buttons that copy the textual summary, and the menu that saves it.
@@ -432,7 +438,7 @@ impl PageView for FindingsView {
             self.take_ranking(page, &report);
         }
         if let Some((report, is_whole)) = page.queries().all_findings().filter(|_| !page.is_summary())
-            && (is_new(2) || is_new(4) || is_new(5) && page.compares_sets())
+            && (is_new(2) || is_new(4) || is_new(5) && page.address().has_baseline())
         {
             self.list.set(page, &report, pair(page).as_ref());
             if is_new(2) && has_times(page) {
@@ -443,7 +449,7 @@ impl PageView for FindingsView {
                 self.take_types(page, findings::by_type(&report));
             }
             let is_failed = queries.late_findings.failure().is_some();
-            self.coming.set_text(findings::coming(page.compares_sets()));
+            self.coming.set_text(findings::coming(page.address().has_baseline()));
             self.coming.show(!is_whole && !is_failed);
         }
         if let Some(report) = queries.tags.get()
@@ -478,6 +484,7 @@ impl PageView for FindingsView {
     }
 
     fn follow(&mut self, page: Page) {
+        self.since.update(page);
         self.list.element().class_if("stale", page.queries().findings.is_waiting());
         let queries = page.queries();
         let is_old = queries.findings.is_waiting() || queries.tags.is_waiting();

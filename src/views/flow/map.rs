@@ -32,8 +32,8 @@ const NEAR_PX: f64 = 7.0;
 /// Wants the map of the selection; of two sets that of B, against A.
 pub fn want(page: Page, address: &Address) {
     let selection = address.selection();
-    let baseline = address.compares_sets().then(|| address.side(ComparedSide::A));
-    let baseline = baseline.filter(|baseline| baseline.group != selection.group);
+    let baseline = address.has_baseline().then(|| address.side(ComparedSide::A));
+    let baseline = baseline.filter(|_| !address.is_of_baseline());
     page.queries().service_map.want(page, queries::ServiceMap { selection, baseline });
 }
 

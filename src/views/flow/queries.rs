@@ -28,7 +28,7 @@ pub fn want(page: Page, address: &Address) {
     }
     let min_children = choice.least_children();
     let panel = panel(page);
-    let baseline = address.compares_sets().then(|| address.side(ComparedSide::A));
+    let baseline = address.has_baseline().then(|| address.side(ComparedSide::A));
     match panel {
         FlowPanel::Calls => {}
         FlowPanel::WhatIf => {

@@ -90,7 +90,7 @@ fn open_longest(page: Page, row: &QueueRow) {
 /// Wants the messages of the selection; of two sets those of both. They come after what else the page shows.
 pub fn want(page: Page, address: &Address) {
     let queries = page.queries();
-    if address.compares_sets() {
+    if address.has_baseline() {
         queries.queues.want(page, queries::Queues { selection: address.side(ComparedSide::B) });
         queries.queues_before.want(page, queries::Queues { selection: address.side(ComparedSide::A) });
     } else {
@@ -102,7 +102,7 @@ pub fn want(page: Page, address: &Address) {
 fn reports(page: Page) -> Option<(Option<Rc<QueuesReport>>, Rc<QueuesReport>)> {
     let queries = page.queries();
     let report = queries.queues.get()?;
-    match page.address().compares_sets() {
+    match page.address().has_baseline() {
         true => Some((Some(queries.queues_before.get()?), report)),
         false => Some((None, report)),
     }
@@ -183,7 +183,7 @@ impl QueuesPanel {
     /// Follows the reports.
     pub fn update(&mut self, page: Page) {
         let queries = page.queries();
-        let is_of_two = page.address().compares_sets();
+        let is_of_two = page.address().has_baseline();
         self.one.show(!is_of_two);
         self.two.show(is_of_two);
         let is_waiting = queries.queues.is_waiting() || is_of_two && queries.queues_before.is_waiting();
@@ -229,7 +229,7 @@ impl QueuesPanel {
 
     /// Shows what a search finds.
     pub fn search(&mut self, page: Page, finder: &Finder) {
-        let found = match page.address().compares_sets() {
+        let found = match page.address().has_baseline() {
             true => self.two.look(|table| table.find(finder).hits),
             false => self.one.look(|table| table.find(finder).hits),
         };
@@ -245,7 +245,7 @@ fn formats(
     one: CompanionTable<QueueEdge>,
     two: CompanionTable<QueueRow>,
 ) -> Vec<export::Format> {
-    let csv = move || if page.address().compares_sets() { two.csv() } else { one.csv() };
+    let csv = move || if page.address().has_baseline() { two.csv() } else { one.csv() };
     vec![
         plot_chart::svg_format(chart, EXPORT_PX, |bars, size, theme| {
             chart::export_svg(&bars.rows, size, theme).ok()

@@ -26,7 +26,7 @@ fn text(output: &Output) -> String {
 }
 
 /// Every command that prints JSON of traces, with options that it needs.
-const JSON: [&[&str]; 18] = [
+const JSON: [&[&str]; 20] = [
     &["findings", "a.json"],
     &["summary", "a.json"],
     &["critical-path", "a.json"],
@@ -41,6 +41,8 @@ const JSON: [&[&str]; 18] = [
     &["queues", "a.json"],
     &["flow", "a.json"],
     &["flow", "a.json", "--savings"],
+    &["flow", "a.json", "--map", "--baseline", "b.json"],
+    &["compare", "a.json", "--since", "2024-01-01 00:00"],
     &["diagnosis", "a.json"],
     &["anomaly", "a.json"],
     &["errors", "a.json"],

@@ -1,7 +1,7 @@
 //! Comparison of two sides: which they are, and in what they differ.
 
 use pathlight_base::format;
-use pathlight_engine::requests::PercentileRange;
+use pathlight_engine::requests::{Filter, PercentileRange};
 
 /// One of two sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -53,20 +53,49 @@ pub enum Against {
     Range,
     /// Sets that were loaded apart.
     Set,
+    /// The requests of one set that start before a time, and those since then, in microseconds since the epoch.
+    Time(u64),
 }
 
 impl Against {
-    /// Returns its value of `against=`.
-    pub fn key(self) -> &'static str {
+    /// Returns its value of `against=`: of a time, `since-` and the microseconds.
+    pub fn name(self) -> String {
         match self {
-            Against::Range => "range",
-            Against::Set => "set",
+            Against::Range => "range".to_owned(),
+            Against::Set => "set".to_owned(),
+            Against::Time(us) => format!("since-{us}"),
         }
     }
 
-    /// Returns the one of this key.
-    pub fn from_key(key: &str) -> Option<Against> {
-        [Against::Range, Against::Set].into_iter().find(|against| against.key() == key)
+    /// Returns the one of this name.
+    pub fn from_name(name: &str) -> Option<Against> {
+        match (name, name.strip_prefix("since-")) {
+            ("range", _) => Some(Against::Range),
+            ("set", _) => Some(Against::Set),
+            (_, Some(us)) => us.parse().ok().filter(|us| *us > 0).map(Against::Time),
+            _ => None,
+        }
+    }
+
+    /// Returns whether side A says what side B should be like: percentile ranges are chosen by what they are compared in.
+    pub fn has_baseline(self) -> bool {
+        self != Against::Range
+    }
+
+    /// Returns the filter that makes a side of all requests, if it is one.
+    pub(crate) fn filter(self, side: ComparedSide) -> Option<Filter> {
+        let Against::Time(at_us) = self else { return None };
+        Some(match side {
+            ComparedSide::A => Filter::Time { from_us: 0, to_us: at_us },
+            ComparedSide::B => Filter::Time { from_us: at_us, to_us: u64::MAX },
+        })
+    }
+
+    /// Returns what a side is called, if that follows from in what they differ alone.
+    pub fn side_name(self, side: ComparedSide) -> Option<String> {
+        let Against::Time(at_us) = self else { return None };
+        let word = if side == ComparedSide::A { "before" } else { "since" };
+        Some(format!("{word} {}", to_second(at_us)))
     }
 }
 
@@ -104,6 +133,12 @@ impl Comparison {
     }
 }
 
+/// Returns a moment to the second.
+pub fn to_second(us: u64) -> String {
+    let moment = format::moment(us);
+    moment.split('.').next().unwrap_or_default().to_owned()
+}
+
 /// Returns what a set is called after its files: the name of one, without folders and endings; else how many there are.
 pub fn set_name(files: &[&str]) -> Option<String> {
     match files {
@@ -120,6 +155,18 @@ pub fn set_name(files: &[&str]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_sides_differ_in_is_read_as_it_is_written() {
+        for against in [Against::Range, Against::Set, Against::Time(1_795_489_572_345_000)] {
+            assert_eq!(Against::from_name(&against.name()), Some(against));
+        }
+        assert_eq!(["", "since-", "since-0", "since--5", "time"].map(Against::from_name), [None; 5]);
+        let since = Against::Time(1_795_489_572_345_000);
+        let names = ComparedSide::BOTH.map(|side| since.side_name(side).unwrap());
+        assert_eq!(names, ["before 2026-11-24 03:06:12", "since 2026-11-24 03:06:12"]);
+        assert_eq!(Against::Set.side_name(ComparedSide::A), None);
+    }
 
     #[test]
     fn sets_are_named_after_their_files() {

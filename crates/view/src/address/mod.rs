@@ -232,7 +232,7 @@ impl Address {
                 },
                 // The word of the diagnosis when it had request types of its own.
                 "types" => address.by = GroupBy::parse(&format!("tag={value}")).unwrap_or_default(),
-                "against" => against = Against::from_key(&value),
+                "against" => against = Against::from_name(&value),
                 "rangeB" => range_b = parse_range(&value).unwrap_or(PercentileRange::ALL),
                 "side" if value == "B" => side = ComparedSide::B,
                 "swapped" => swapped = value == "1",
@@ -327,7 +327,7 @@ impl Address {
         }
         let mut ranges = [("range", self.range), ("rangeB", PercentileRange::ALL)];
         if let Some(Comparison { against, side, other, swapped }) = self.comparison {
-            out.put("against", against.key());
+            out.put("against", &against.name());
             ranges[1].1 = other;
             if side == ComparedSide::B {
                 out.put("side", "B");
@@ -547,8 +547,9 @@ impl Address {
 
     /// Returns the requests that views speak of; while two sides are compared, those of the side they speak of.
     pub fn selection(&self) -> Selection {
-        let chosen = self.chosen_requests();
-        if self.compares_sets() { chosen.with_hits_against(&self.side(ComparedSide::A)) } else { chosen }
+        let mut chosen = self.chosen_requests();
+        chosen.filters.extend(self.comparison.and_then(|of| of.against.filter(of.side)));
+        if self.has_baseline() { chosen.with_hits_against(&self.side(ComparedSide::A)) } else { chosen }
     }
 
     /// Returns whether the view in sight can show requests until everything is done: in Flow a what-if can, and nothing else.

@@ -18,6 +18,24 @@ impl Address {
         self.comparison.is_some_and(|comparison| comparison.against == Against::Set)
     }
 
+    /// Returns whether side A says what side B should be like: sets that were loaded apart, or requests before and since a time.
+    pub fn has_baseline(&self) -> bool {
+        self.comparison.is_some_and(|comparison| comparison.against.has_baseline())
+    }
+
+    /// Returns whether views speak of the side that says what the other should be like.
+    pub fn is_of_baseline(&self) -> bool {
+        self.comparison.is_some_and(|of| of.against.has_baseline() && of.side == ComparedSide::A)
+    }
+
+    /// Returns the time before and since which requests are compared, in microseconds since the epoch.
+    pub fn compares_since(&self) -> Option<u64> {
+        match self.comparison?.against {
+            Against::Time(at_us) => Some(at_us),
+            _ => None,
+        }
+    }
+
     /// Returns the [group](Selection::group) that views speak of.
     pub fn group(&self) -> u8 {
         self.comparison.map_or(0, |comparison| comparison.group(comparison.side))
@@ -28,7 +46,7 @@ impl Address {
     pub fn side(&self, side: ComparedSide) -> Selection {
         let plain = self.plain_side(side);
         match side {
-            _ if !self.compares_sets() => plain,
+            _ if !self.has_baseline() => plain,
             ComparedSide::A => plain.without_hits(),
             ComparedSide::B => plain.with_hits_against(&self.plain_side(ComparedSide::A)),
         }
@@ -40,7 +58,9 @@ impl Address {
             None => Comparison::of_ranges(self.range),
         };
         let range = if side == comparison.side { range } else { comparison.other };
-        Selection { group: comparison.group(side), range, ..self.chosen_requests() }
+        let mut chosen = Selection { group: comparison.group(side), range, ..self.chosen_requests() };
+        chosen.filters.extend(comparison.against.filter(side));
+        chosen
     }
 
     /// Cuts the percentile range of a side.
@@ -64,8 +84,11 @@ impl Address {
         self.comparison = Some(comparison);
     }
 
-    /// Makes A of B and B of A. What the views speak of stays what it is.
+    /// Makes A of B and B of A. What the views speak of stays what it is. Before stays before.
     pub fn swap_sides(&mut self) {
+        if self.compares_since().is_some() {
+            return;
+        }
         let mut comparison = self.begin_comparing();
         comparison.side = comparison.side.other();
         comparison.swapped = comparison.against == Against::Set && !comparison.swapped;
@@ -95,6 +118,15 @@ impl Address {
         }
     }
 
+    /// Compares the requests of the set that is looked at that start before a time, in microseconds since the epoch, with those
+    /// since then. Views speak of the latter: they are asked about.
+    pub fn compare_since(&mut self, at_us: u64) {
+        let range = if self.comparison.is_some() { PercentileRange::ALL } else { self.range };
+        self.range = range;
+        let against = Against::Time(at_us);
+        self.comparison = Some(Comparison { against, side: ComparedSide::B, other: range, swapped: false });
+    }
+
     /// Ends comparing; a percentile range that was there only to be compared goes too.
     pub fn stop_comparing(&mut self) {
         if self.comparison.take().is_some_and(|comparison| comparison.against == Against::Range) {
@@ -118,6 +150,7 @@ impl Address {
 mod tests {
     use super::*;
     use crate::address::comparing::BULK;
+    use pathlight_engine::requests::Filter;
 
     const P95: PercentileRange = PercentileRange::open(95_000, 99_000);
 
@@ -137,6 +170,29 @@ mod tests {
         address.view = View::Flame;
         address.stop_comparing();
         assert_eq!((address.range, address.view), (PercentileRange::ALL, View::Flame));
+    }
+
+    #[test]
+    fn requests_before_a_time_are_compared_with_those_since_then() {
+        let mut address = Address { range: P95, ..Address::default() };
+        address.filters.push(Filter::HasError);
+        address.compare_since(5_000);
+        let time = |from_us, to_us| Filter::Time { from_us, to_us };
+        let sides = ComparedSide::BOTH.map(|side| address.side(side));
+        assert_eq!(sides[0].filters, [Filter::HasError, time(0, 5_000)]);
+        assert_eq!(sides[1].filters, [Filter::HasError, time(5_000, u64::MAX)]);
+        assert_eq!(sides.clone().map(|side| (side.group, side.range)), [(0, P95); 2]);
+        assert_eq!(address.selection(), sides[1], "views speak of what came after");
+        assert!(address.has_baseline() && !address.compares_sets() && !address.is_of_baseline());
+        assert_eq!(Address::parse(&address.to_fragment()), address);
+        let before = address.clone();
+        address.swap_sides();
+        assert_eq!(address, before);
+        address.speak_of(ComparedSide::A);
+        assert!(address.is_of_baseline());
+        assert_eq!(address.selection().filters, sides[0].filters);
+        address.stop_comparing();
+        assert_eq!((address.selection().filters, address.range), (vec![Filter::HasError], P95));
     }
 
     #[test]

@@ -44,14 +44,18 @@ pub const NOT_LOADED: [&str; 2] = [
 pub fn normal(address: &Address) -> JudgedAgainst {
     match address.anomaly.normal {
         JudgedAgainst::Default if address.compares_sets() => JudgedAgainst::SetA,
-        JudgedAgainst::Default => JudgedAgainst::Others,
+        JudgedAgainst::Default => address.compares_since().map_or(JudgedAgainst::Others, JudgedAgainst::Before),
         chosen => chosen,
     }
 }
 
 /// Returns the requests to learn from, and those to judge.
 pub fn sides(address: &Address) -> (Selection, Selection) {
-    let selection = address.selection();
+    // What is before and since a time is said below.
+    let selection = match address.compares_since() {
+        Some(_) => Address { comparison: None, ..address.clone() }.selection(),
+        None => address.selection(),
+    };
     // Choosing some of the requests that were judged changes no verdict.
     let selection = selection.without_only();
     let (mut train, mut test) = (selection.clone(), selection);

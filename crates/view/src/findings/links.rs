@@ -49,7 +49,7 @@ pub fn hit_words(finding: &Finding) -> Option<String> {
 /// Sets the page up for the requests that the subject of a finding hits.
 pub fn show_hit(finding: &Finding, address: &mut Address) {
     address.search.clear();
-    if address.compares_sets() {
+    if address.has_baseline() {
         address.speak_of(ComparedSide::B);
     }
     if let Some(filter) = finding.subject().map(Filter::hit) {
@@ -69,7 +69,7 @@ pub fn what_if_words(finding: &Finding) -> Option<&'static str> {
 /// Sets the page up for the what-if in which the subject of a finding takes what is usual.
 pub fn show_what_if(finding: &Finding, address: &mut Address) {
     address.search.clear();
-    if address.compares_sets() {
+    if address.has_baseline() {
         address.speak_of(ComparedSide::B);
     }
     let usual = finding.subject().map(|subject| SubjectChange { subject, time: SubjectTime::Usual });
@@ -95,7 +95,7 @@ pub fn show(finding: &Finding, address: &mut Address) {
     // What was searched for before is not what this is about.
     address.search.clear();
     // Findings of two sets are of side B.
-    let is_of_sets = address.compares_sets();
+    let is_of_sets = address.has_baseline();
     if is_of_sets && !matches!(finding.facts, FindingFacts::Changed(_)) {
         address.speak_of(ComparedSide::B);
     }
@@ -106,7 +106,9 @@ pub fn show(finding: &Finding, address: &mut Address) {
             search(address, View::Flame);
         }
         FindingFacts::Changed(_) => {
-            address.compare_sets();
+            if !is_of_sets {
+                address.compare_sets();
+            }
             address.view = View::Compare;
         }
         FindingFacts::SlowTail(SlowTailFacts { root, ranges, .. }) => {

@@ -8,6 +8,7 @@ pub mod links;
 mod overview;
 mod reasons;
 pub(crate) mod sentences;
+pub mod since;
 pub mod tag_rows;
 mod why;
 pub mod words;

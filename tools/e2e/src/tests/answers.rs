@@ -338,3 +338,46 @@ pub async fn a_service_says_since_when_it_is_the_reason(page: &Page) -> Outcome 
     let hash = page.run("return location.hash").await?;
     ensure(hash.as_str().is_some_and(|hash| hash.contains("from=")), || hash.to_string())
 }
+
+pub async fn a_change_inside_one_file_is_offered_as_before_and_after(page: &Page) -> Outcome {
+    let file = slower_since_half()?;
+    page.open("view=findings").await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    page.visible("[data-test='since-offer']").await?;
+    page.picture("findings-offer").await?;
+    // It may stay one set.
+    page.click("[data-test='since-one']").await?;
+    page.hidden("[data-test='since-offer']").await?;
+    page.hidden("[data-test='sides']").await?;
+    page.open("view=findings").await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    page.click("[data-test='since-pair']").await?;
+    page.visible("[data-test='sides']").await?;
+    page.ready().await?;
+    page.hidden("[data-test='since-offer']").await?;
+    let names = [page.text("[data-test='what-A']").await?, page.text("[data-test='what-B']").await?];
+    ensure(names[0].starts_with("before 20") && names[1].starts_with("since 20"), || format!("{names:?}"))?;
+    let counts = [page.number("[data-test='facts-A']", "data-value").await?, page.number("[data-test='facts-B']", "data-value").await?];
+    same("requests of both", counts[0] + counts[1], 400.0)?;
+    page.visible("[data-kind='Changed']").await?;
+    page.picture("findings-before-after").await?;
+    // The binary says the same of the same moment.
+    let hash = page.run("return location.hash").await?;
+    let moment = hash.as_str().and_then(|hash| hash.split("against=since-").nth(1));
+    let moment: String = moment.unwrap_or_default().chars().take_while(char::is_ascii_digit).collect();
+    let said = super::drop::native(&["compare", "--json", "--since", &moment], &[&file])?;
+    same("requests of A", said["a"]["requests"].as_f64(), Some(counts[0]))?;
+    page.click("[data-test='view-compare']").await?;
+    page.ready().await?;
+    page.visible("[data-test='verdict']").await?;
+    let verdict = page.text("[data-test='verdict']").await?;
+    ensure(verdict.contains("catalog"), || verdict.clone())?;
+    page.picture("compare-before-after").await?;
+    // A link has both sides; stopping leaves one set.
+    page.click("[data-test='sides-menu']").await?;
+    page.hidden("[data-test='swap-sides']").await?;
+    page.click("[data-test='stop-comparing']").await?;
+    page.hidden("[data-test='side-A']").await
+}

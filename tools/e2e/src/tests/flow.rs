@@ -1,6 +1,6 @@
 //! Execution flows: the page's numbers are the binary's, and what-ifs move the whole request.
 
-use e2e::browser::Page;
+use e2e::browser::{Modifiers, Page};
 use e2e::failure::{Failure, Outcome, ensure, same};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -371,4 +371,104 @@ pub async fn it_opens_where_most_is_recoverable_and_keeps_its_model_behind_a_but
     page.picture("flow-model").await?;
     page.click("[data-test='open-prediction']").await?;
     page.visible("[data-test='panel-prediction']").await
+}
+
+/// Checks that the map of the page is that of the binary, called with these words and files.
+async fn same_map(page: &Page, words: &[&str], files: &[&Path]) -> Outcome<Value> {
+    page.visible("[data-test='service-map']").await?;
+    page.ready().await?;
+    let said = native(words, files)?;
+    let json = exported(page, "[data-test='map-tools']", "json").await?;
+    same("the export", serde_json::from_str::<Value>(&json)?, said.clone())?;
+    let count = |list: &str| said[list].as_array().map_or(0, Vec::len);
+    let shown = page.number("[data-test='service-map']", "data-services").await?;
+    same("services", shown as usize, count("services"))?;
+    let shown = page.number("[data-test='service-map']", "data-calls").await?;
+    same("kinds of calls", shown as usize, count("calls"))?;
+    let waits = page.attributes("[data-test='map-call']", "data-value").await?;
+    ensure(waits.len() >= 3, || format!("only {} rows", waits.len()))?;
+    for (at, shown) in waits.iter().enumerate() {
+        let of = said["calls"][at]["wait"]["mean_us"].as_f64();
+        near(&format!("wait {at}"), shown.parse().unwrap_or(f64::NAN), of)?;
+    }
+    Ok(said)
+}
+
+pub async fn the_map_of_services_is_that_of_the_binary_and_leads_on(page: &Page) -> Outcome {
+    let file = shop()?;
+    page.open("view=flow").await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    page.click("[data-test='flow-map']").await?;
+    let hash = "return location.hash";
+    page.until("the map in the address", hash, |hash| hash.as_str().is_some_and(|h| h.contains("map=1")))
+        .await?;
+    let said = same_map(page, &["flow", "--map", "--json"], &[&file]).await?;
+    page.hidden("[data-test='flow']").await?;
+    page.hidden("[data-test='call']").await?;
+    page.picture("service-map").await?;
+    // By keys: the first service, then one that it calls.
+    page.run("document.querySelector(\"[data-test='service-map']\").focus()").await?;
+    let head = "return document.querySelector(\"[data-test='detail'] h2\")?.textContent ?? ''";
+    let mut names = Vec::new();
+    for key in ["ArrowRight", "ArrowRight"] {
+        page.key(key, Modifiers::default()).await?;
+        page.visible("[data-test='map-facts']").await?;
+        let before = names.last().cloned().unwrap_or(Value::Null);
+        names.push(page.until("another service", head, |name| *name != before).await?);
+    }
+    let known = |name: &Value| {
+        let is_it = |one: &Value| name.as_str().is_some_and(|name| Some(name) == one["service"].as_str());
+        said["services"].as_array().into_iter().flatten().any(is_it)
+    };
+    ensure(names.iter().all(known), || format!("{names:?} are no services"))?;
+    // What is selected is found in all views.
+    page.key("Enter", Modifiers::default()).await?;
+    page.until("the search", hash, |hash| hash.as_str().is_some_and(|h| h.contains("search="))).await?;
+    page.run("history.back()").await?;
+    page.until("no search", hash, |hash| hash.as_str().is_some_and(|h| !h.contains("search="))).await?;
+    page.click("[data-test='flow-one']").await?;
+    page.visible("[data-test='flow']").await?;
+    page.hidden("[data-test='service-map']").await
+}
+
+pub async fn the_map_of_two_sets_colours_what_surely_changed(page: &Page) -> Outcome {
+    let before = generated("map-before.json", "--traces 200 --spans 30 --seed 5")?;
+    let change = "--traces 200 --spans 30 --seed 6 --speed pricing:Pricing/GetPrices=+300%";
+    let after = generated("map-after.json", change)?;
+    page.open("view=flow&map=1").await?;
+    page.drop_files(std::slice::from_ref(&before)).await?;
+    page.ready().await?;
+    page.drop_files_on("[data-test='drop-compare']", std::slice::from_ref(&after)).await?;
+    page.visible("[data-test='sides']").await?;
+    page.ready().await?;
+    page.click("[data-test='view-flow']").await?;
+    let words = ["flow", "--map", "--json", "--baseline", &before.to_string_lossy(), "--"];
+    let said = same_map(page, &words, &[&after]).await?;
+    let pricing = said["services"].as_array().into_iter().flatten().find(|one| one["service"] == "pricing");
+    ensure(pricing.is_some_and(|one| one["slower"].is_string()), || format!("{pricing:?}"))?;
+    let tones = page.attributes("[data-test='map-call'][data-service='pricing']", "data-tone").await?;
+    ensure(!tones.is_empty() && tones.iter().all(|tone| tone == "slower"), || format!("{tones:?}"))?;
+    page.picture("service-map-sets").await
+}
+
+pub async fn names_of_a_long_flow_are_not_cut_to_a_few_letters(page: &Page) -> Outcome {
+    let file = shop()?;
+    page.open("view=flow").await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    // What a canvas writes is seen only by who listens.
+    page.run(
+        "window.written = []; const plain = CanvasRenderingContext2D.prototype.fillText; \
+         CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { window.written.push(text); \
+         return plain.call(this, text, ...rest) }",
+    )
+    .await?;
+    page.run("document.querySelector(\"[data-test='flow']\").dispatchEvent(new PointerEvent('pointermove', { clientX: 2, clientY: 2 })); window.dispatchEvent(new Event('resize'))").await?;
+    page.click("[data-test='call'][data-row='0']").await?;
+    page.until("a painted flow", "return window.written.length", |n| n.as_u64() > Some(3)).await?;
+    let written = page.run("return window.written.filter((text) => text.endsWith('\u{2026}'))").await?;
+    let short = written.as_array().into_iter().flatten().filter_map(Value::as_str);
+    let short: Vec<&str> = short.filter(|text| text.chars().count() < 8).collect();
+    ensure(short.is_empty(), || format!("{short:?}"))
 }

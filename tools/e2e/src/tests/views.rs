@@ -483,3 +483,40 @@ pub async fn a_service_is_isolated_and_hidden_by_the_legend(page: &Page) -> Outc
     }
     Ok(())
 }
+
+pub async fn three_flame_graphs_stand_side_by_side_and_mark_the_same_path(page: &Page) -> Outcome {
+    let file = shop_at(page, "view=flame").await?;
+    page.click("[data-test='flame-bands']").await?;
+    page.visible("[data-test='flame-p99']").await?;
+    page.ready().await?;
+    page.hidden("[data-test='flame']").await?;
+    let hash = page.run("return location.hash").await?;
+    ensure(hash.as_str().is_some_and(|hash| hash.contains("bands=1")), || hash.to_string())?;
+    for (band, range) in [("p50", "49-51"), ("p95", "94-96"), ("p99", "98-100")] {
+        let said = super::drop::native(&["critical-path", "--json", "--range", range], &[&file])?;
+        let shown = page.number(&format!("[data-test='flame-{band}']"), "data-nodes").await?;
+        same(&format!("frames near {band}"), shown as usize, said["nodes"].as_array().map_or(0, Vec::len))?;
+        let head = page.text(&format!("[data-test='band-{band}']")).await?;
+        ensure(head.contains(&format!("Near {band}: mean ")), || head.clone())?;
+    }
+    let growth = page.attributes("[data-test='band-row']", "data-value").await?;
+    let growth: Vec<f64> = growth.iter().filter_map(|us| us.parse().ok()).collect();
+    ensure(growth.len() >= 5 && growth.windows(2).all(|pair| pair[0] >= pair[1]), || format!("{growth:?}"))?;
+    page.picture("flame-bands").await?;
+    // The root is in all of them: under the pointer in one, it is marked in the others.
+    let [x, y, w, _] = page.place("[data-test='flame-p50']").await?;
+    page.move_to(x + w / 2.0, y + 8.0).await?;
+    for band in ["p95", "p99"] {
+        let marked = format!("return document.querySelector(\"[data-test='flame-{band}']\").dataset.marked");
+        page.until("the same path", &marked, |marked| marked == "true").await?;
+    }
+    // A path that is zoomed to is the root of all three.
+    page.click("[data-test='band-row'][data-row='0']").await?;
+    page.ready().await?;
+    page.run("document.querySelector(\"[data-test='band-row'][data-row='0']\").dispatchEvent(new MouseEvent('dblclick', { bubbles: true }))").await?;
+    let focus = "return location.hash";
+    page.until("the root in the address", focus, |hash| hash.as_str().is_some_and(|h| h.contains("focus="))).await?;
+    page.visible("[data-test='fit-bands']").await?;
+    page.click("[data-test='flame-all']").await?;
+    page.visible("[data-test='flame']").await
+}
