@@ -164,7 +164,7 @@ pub struct WeightedFacts {
     pub all_counted_us: Percentiles,
     /// Whether each request is to count once all the same.
     pub is_off: bool,
-    /// Whether that is so as they are summed: by weight a summary knows only latencies, self times and times of services.
+    /// Whether that is so as they are summed: a summary knows only some numbers by weight.
     pub is_summed: bool,
     /// Whether the latencies beside these facts are by weight.
     pub is_applied: bool,

@@ -18,8 +18,8 @@ const ALIKE: &str = "percentiles, means, shares and verdicts are the same either
                      Numbers of requests, calls and spans, but those of errors, count each trace once.";
 
 /// Which numbers of a summary use weights.
-pub const SUMMED_USE: &str = "Of a summary, Trend, Compare, check and what services take go by weight; its other numbers count each \
-                              trace once.";
+pub const SUMMED_USE: &str =
+    "Trend, Compare and check go by weight; the other numbers of a summary count each trace once.";
 
 /// Title of the menu of tags that may say weights.
 pub const MENU: &str = "How many requests a trace stands for is said by";
