@@ -330,7 +330,10 @@ fn pair(page: Page) -> Option<PairOfAreas> {
     let of = |side| page.slot_of_side(side).fresh();
     let (a, b) = (of(ComparedSide::A)?, of(ComparedSide::B)?);
     let size = list::PAIR_PX;
-    page.address().has_baseline().then(|| pair_of_areas(&a.facts.histogram, &b.facts.histogram, size)).flatten()
+    page.address()
+        .has_baseline()
+        .then(|| pair_of_areas(&a.facts.histogram, &b.facts.histogram, size))
+        .flatten()
 }
 
 /// Returns the buttons that copy the textual summary, and the menu that saves it.

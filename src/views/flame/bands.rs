@@ -10,8 +10,8 @@ use crate::widgets::{controls, export, zoom};
 use pathlight_engine::queries;
 use pathlight_trace::Endpoint;
 use pathlight_view::address::Address;
-use pathlight_view::flame::bands::{self, BANDS, BandRow};
 use pathlight_view::flame;
+use pathlight_view::flame::bands::{self, BANDS, BandRow};
 use pathlight_view::keys::KeyCommand;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::views::WORKING;
@@ -44,8 +44,10 @@ impl BandsPanel {
         let element = div("flame-bands").test("flame-bands-view");
         let chart = |band: usize| {
             let words = FrameWords { what: "critical path", tip: Box::new(flame::tip) };
-            let label =
-                format!("Flame graph of the requests near {}; the table below says the same", bands::name(band));
+            let label = format!(
+                "Flame graph of the requests near {}; the table below says the same",
+                bands::name(band)
+            );
             ChartCanvas::new(FlameChart::new(page, words), &format!("flame-{}", bands::name(band)), &label)
         };
         let charts: Vec<ChartCanvas<FlameChart>> = (0..BANDS).map(chart).collect();
@@ -146,8 +148,7 @@ impl BandsPanel {
 
     /// Searches all graphs and the table; a step goes through the graph of the slowest.
     pub fn search(&self, finder: &Finder) -> SearchResult {
-        let mut results: Vec<SearchResult> =
-            self.charts.iter().map(|chart| search(*chart, finder)).collect();
+        let mut results: Vec<SearchResult> = self.charts.iter().map(|chart| search(*chart, finder)).collect();
         let (count, share) = self.table.search(finder);
         let nothing = || SearchResult { count: 0, share: None, step: Box::new(|_, _| {}) };
         let last = results.pop().unwrap_or_else(nothing);

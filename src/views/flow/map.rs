@@ -313,7 +313,8 @@ impl MapPanel {
         ];
         let legend = service_legend::exported(services);
         let exports = export::menu(page, keep, "service-map", legend, formats);
-        let tools = div("tools-part").test("map-tools").child(&title).child(&div("grow")).child(&all).child(&exports);
+        let tools =
+            div("tools-part").test("map-tools").child(&title).child(&div("grow")).child(&all).child(&exports);
         let empty = div("canvas-empty").test("map-empty");
         empty.show(false);
         chart.element().add(&empty);
@@ -366,9 +367,9 @@ impl MapPanel {
         self.table.set_sort(page.address().sort.as_ref());
         self.chart.with(|chart| chart.follow(page));
         let selected = self.chart.look(|chart| chart.selected);
-        let is_chosen = self.table.look(|table| {
-            table.rows().iter().position(|line| Some(line.call().service) == selected)
-        });
+        let is_chosen = self
+            .table
+            .look(|table| table.rows().iter().position(|line| Some(line.call().service) == selected));
         self.table.select_at(is_chosen);
         controls::enable(&self.all, self.chart.is_zoomed());
     }

@@ -111,7 +111,11 @@ impl FlowView {
         let mode = move |map| page.step(|address| address.choices.flow.map = map);
         let map_hint = "Which service calls which, over all requests, and how long they wait for it";
         let modes = Segments::new("What is drawn")
-            .button(keep, ("One endpoint", "The calls of one endpoint, and which waits for which", "flow-one"), move || mode(false))
+            .button(
+                keep,
+                ("One endpoint", "The calls of one endpoint, and which waits for which", "flow-one"),
+                move || mode(false),
+            )
             .button(keep, ("Map of services", map_hint, "flow-map"), move || mode(true));
         let map = MapPanel::new(page, keep);
         let flow_tools = div("tools-part")

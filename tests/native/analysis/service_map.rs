@@ -34,7 +34,11 @@ fn own_work_and_what_passes_outside_are_the_latency_and_the_times_of_the_finding
         let own: f64 = report.services.iter().map(|one| one.own.mean_us).sum();
         let outside: f64 = report.calls.iter().map(|call| call.outside_us).sum();
         assert!(report.services.len() > 5 && report.calls.len() > 5, "{report:?}");
-        assert!(near(own + outside, report.latency.mean_us), "{own} and {outside} of {}", report.latency.mean_us);
+        assert!(
+            near(own + outside, report.latency.mean_us),
+            "{own} and {outside} of {}",
+            report.latency.mean_us
+        );
         let findings = pool.run(queries::Findings { selection, baseline: None }).unwrap();
         assert_eq!(findings.services.len(), report.services.len());
         for time in &findings.services {

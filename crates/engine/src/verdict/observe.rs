@@ -211,8 +211,15 @@ impl ServicesObserver {
             }
         }
         let outside_us = self.spans[(span - root) as usize].outside_us;
-        let visit =
-            Visit { service, caller, entry: span, outside_us, own_us: 0, makes_calls: false, has_failed: false };
+        let visit = Visit {
+            service,
+            caller,
+            entry: span,
+            outside_us,
+            own_us: 0,
+            makes_calls: false,
+            has_failed: false,
+        };
         self.visits.push(visit);
         self.visits.len() as u32 - 1
     }

@@ -209,7 +209,9 @@ impl MapTime {
 
     /// Returns by how much it surely changed, microseconds per request; `None` if it may be as before.
     pub fn sure_change_us(&self) -> Option<f64> {
-        self.change_us.filter(|change| !change.includes_zero()).and(self.baseline_us.map(|us| self.mean_us - us))
+        self.change_us
+            .filter(|change| !change.includes_zero())
+            .and(self.baseline_us.map(|us| self.mean_us - us))
     }
 }
 

@@ -5,8 +5,8 @@ use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
-use crate::verdict::service_map::{ServiceMapObserver, ServiceMapPart, ServiceMapReport};
 use crate::verdict::ServicesObserver;
+use crate::verdict::service_map::{ServiceMapObserver, ServiceMapPart, ServiceMapReport};
 use serde::{Deserialize, Serialize};
 
 /// Reports which services the requests of a selection use, who calls whom, and how long the requests wait for it.

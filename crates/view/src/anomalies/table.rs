@@ -44,7 +44,9 @@ pub const NOT_LOADED: [&str; 2] = [
 pub fn normal(address: &Address) -> JudgedAgainst {
     match address.anomaly.normal {
         JudgedAgainst::Default if address.compares_sets() => JudgedAgainst::SetA,
-        JudgedAgainst::Default => address.compares_since().map_or(JudgedAgainst::Others, JudgedAgainst::Before),
+        JudgedAgainst::Default => {
+            address.compares_since().map_or(JudgedAgainst::Others, JudgedAgainst::Before)
+        }
         chosen => chosen,
     }
 }

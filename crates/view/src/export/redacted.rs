@@ -403,7 +403,17 @@ pub fn address(address: &Address, redaction: Redaction) -> Address {
     if let Wanted::Search(search) = &mut source.wanted {
         search.tags.clear();
     }
-    let Choices { flame_bands, diff, row_time, row_stat, alike_rows, columns, alike_columns, flow, diagnosis } = choices;
+    let Choices {
+        flame_bands,
+        diff,
+        row_time,
+        row_stat,
+        alike_rows,
+        columns,
+        alike_columns,
+        flow,
+        diagnosis,
+    } = choices;
     let choices = Choices {
         flame_bands,
         diff,

@@ -19,7 +19,12 @@ pub fn name(band: usize) -> String {
 
 /// Returns the head of a graph: which requests it is of, and how long they take.
 pub fn head(band: usize, facts: &RangeFacts) -> String {
-    format!("Near {}: mean {}, {}", name(band), format::duration(facts.mean_us()), format::counted(facts.requests, "request"))
+    format!(
+        "Near {}: mean {}, {}",
+        name(band),
+        format::duration(facts.mean_us()),
+        format::counted(facts.requests, "request")
+    )
 }
 
 /// A calling context of any of the graphs.
@@ -87,14 +92,20 @@ pub fn table() -> Table<BandRow> {
         })
         .group(SELF_NEAR)
         .csv(&["own_p50_us"]),
-        Column::duration("p95", "p95", "Self time near the 95th percentile, mean per request", |row: &BandRow| {
-            row.own_us[1].into()
-        })
+        Column::duration(
+            "p95",
+            "p95",
+            "Self time near the 95th percentile, mean per request",
+            |row: &BandRow| row.own_us[1].into(),
+        )
         .group(SELF_NEAR)
         .csv(&["own_p95_us"]),
-        Column::duration("p99", "p99", "Self time near the 99th percentile, mean per request", |row: &BandRow| {
-            row.own_us[2].into()
-        })
+        Column::duration(
+            "p99",
+            "p99",
+            "Self time near the 99th percentile, mean per request",
+            |row: &BandRow| row.own_us[2].into(),
+        )
         .group(SELF_NEAR)
         .csv(&["own_p99_us"]),
         Column::said(
@@ -107,9 +118,7 @@ pub fn table() -> Table<BandRow> {
         .csv_as(&["growth_us"], |row| vec![Number::from(row.growth_us()).digits()]),
     ];
     Table::new("band-table", "Call paths near p50, p95 and p99", ("growth", true), columns)
-        .with_attributes(|row| {
-            endpoint_attributes("band-row", row.endpoint.names(), row.growth_us())
-        })
+        .with_attributes(|row| endpoint_attributes("band-row", row.endpoint.names(), row.growth_us()))
         .search(|row, finder| finder.fits_endpoint(row.endpoint.names()))
 }
 
@@ -134,7 +143,11 @@ mod tests {
             waiting: Vec::new(),
             exemplars: Vec::new(),
         };
-        CriticalPathReport { endpoints, nodes: nodes.iter().enumerate().map(node).collect(), ..Default::default() }
+        CriticalPathReport {
+            endpoints,
+            nodes: nodes.iter().enumerate().map(node).collect(),
+            ..Default::default()
+        }
     }
 
     #[test]
@@ -167,10 +180,14 @@ mod tests {
 
     #[test]
     fn the_table_says_how_much_more_time_is_spent_near_the_slowest() {
-        let reports =
-            [report(&[(None, "root", 5.0)]), report(&[]), report(&[(None, "root", 9.0), (Some(0), "a", 50.0)])];
+        let reports = [
+            report(&[(None, "root", 5.0)]),
+            report(&[]),
+            report(&[(None, "root", 9.0), (Some(0), "a", 50.0)]),
+        ];
         let table = table().filled(BandRow::of(&reports));
-        let csv = "service,operation,own_p50_us,own_p95_us,own_p99_us,growth_us\ns,root,5,0,9,4\ns,a,0,0,50,50\n";
+        let csv =
+            "service,operation,own_p50_us,own_p95_us,own_p99_us,growth_us\ns,root,5,0,9,4\ns,a,0,0,50,50\n";
         assert_eq!(table.csv(), csv);
         assert_eq!([0, 1, 2].map(name), ["p50", "p95", "p99"]);
     }

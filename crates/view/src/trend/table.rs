@@ -394,6 +394,7 @@ pub fn to_csv(report: &Rc<TrendReport>, root: &RootEndpoint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pathlight_base::statistics::Weights;
     use pathlight_engine::verdict::ServicesReport;
 
     #[test]
@@ -415,6 +416,7 @@ mod tests {
                 series(Some("uncertain"), 1000.0, 9000.0, false),
             ],
             moved: Vec::new(),
+            weights: Weights::default(),
         };
         let moved = Moved { root: root.clone(), day: 1, series: 0, culprit: ServicesReport::default() };
         let words = explanation(&trend, &moved, format::duration);
@@ -446,7 +448,7 @@ mod tests {
         let of =
             [("shop", "buy", "db"), ("shop", "look", "db"), ("app", "look", "db"), ("shop", "buy", "cache")];
         let series = of.map(|(service, root, endpoint)| series(service, root, endpoint)).to_vec();
-        let trend = TrendOfSummaries { series, moved: Vec::new() };
+        let trend = TrendOfSummaries { series, moved: Vec::new(), weights: Weights::default() };
         let report = Rc::new(TrendReport { days: Vec::new(), trend });
         let mut rows = TrendRow::of(&report, &RootEndpoint::TraceRoots);
         let mut drawn = panels(&report, &mut rows);

@@ -359,7 +359,10 @@ pub async fn a_change_inside_one_file_is_offered_as_before_and_after(page: &Page
     page.hidden("[data-test='since-offer']").await?;
     let names = [page.text("[data-test='what-A']").await?, page.text("[data-test='what-B']").await?];
     ensure(names[0].starts_with("before 20") && names[1].starts_with("since 20"), || format!("{names:?}"))?;
-    let counts = [page.number("[data-test='facts-A']", "data-value").await?, page.number("[data-test='facts-B']", "data-value").await?];
+    let counts = [
+        page.number("[data-test='facts-A']", "data-value").await?,
+        page.number("[data-test='facts-B']", "data-value").await?,
+    ];
     same("requests of both", counts[0] + counts[1], 400.0)?;
     page.visible("[data-kind='Changed']").await?;
     page.picture("findings-before-after").await?;

@@ -412,7 +412,7 @@ pub async fn the_map_of_services_is_that_of_the_binary_and_leads_on(page: &Page)
     let head = "return document.querySelector(\"[data-test='detail'] h2\")?.textContent ?? ''";
     let mut names = Vec::new();
     for key in ["ArrowRight", "ArrowRight"] {
-        page.key(key, Modifiers::default()).await?;
+        page.key(key, Modifiers::None).await?;
         page.visible("[data-test='map-facts']").await?;
         let before = names.last().cloned().unwrap_or(Value::Null);
         names.push(page.until("another service", head, |name| *name != before).await?);
@@ -423,7 +423,7 @@ pub async fn the_map_of_services_is_that_of_the_binary_and_leads_on(page: &Page)
     };
     ensure(names.iter().all(known), || format!("{names:?} are no services"))?;
     // What is selected is found in all views.
-    page.key("Enter", Modifiers::default()).await?;
+    page.key("Enter", Modifiers::None).await?;
     page.until("the search", hash, |hash| hash.as_str().is_some_and(|h| h.contains("search="))).await?;
     page.run("history.back()").await?;
     page.until("no search", hash, |hash| hash.as_str().is_some_and(|h| !h.contains("search="))).await?;

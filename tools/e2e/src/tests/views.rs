@@ -515,7 +515,8 @@ pub async fn three_flame_graphs_stand_side_by_side_and_mark_the_same_path(page: 
     page.ready().await?;
     page.run("document.querySelector(\"[data-test='band-row'][data-row='0']\").dispatchEvent(new MouseEvent('dblclick', { bubbles: true }))").await?;
     let focus = "return location.hash";
-    page.until("the root in the address", focus, |hash| hash.as_str().is_some_and(|h| h.contains("focus="))).await?;
+    page.until("the root in the address", focus, |hash| hash.as_str().is_some_and(|h| h.contains("focus=")))
+        .await?;
     page.visible("[data-test='fit-bands']").await?;
     page.click("[data-test='flame-all']").await?;
     page.visible("[data-test='flame']").await

@@ -376,7 +376,13 @@ impl Graph {
             x + (widest - spot.w) / 2
         };
         let placed: Vec<DagBox> = (boxes.iter().zip(&self.spots))
-            .map(|(&(item, _), spot)| DagBox { item, x: left_of(spot), y: spot.y - top, w: spot.w, h: spot.h })
+            .map(|(&(item, _), spot)| DagBox {
+                item,
+                x: left_of(spot),
+                y: spot.y - top,
+                w: spot.w,
+                h: spot.h,
+            })
             .collect();
         let lines = edges.into_iter().zip(ways).map(|((ends, (binding, both)), way)| {
             let mut points = Vec::with_capacity(2 * way.len());

@@ -134,10 +134,7 @@ impl MapLayout {
         let edges = ways.keys().map(|&ends| (ends, (0, 0))).collect();
         let gaps = (metrics.px(72.0), metrics.px(if is_roomy { 16.0 } else { 8.0 }));
         // Lines come in the order of their ends, as the ways do.
-        MapLayout {
-            dag: DagLayout::of_graph(&boxes, edges, None, gaps),
-            ways: ways.into_values().collect(),
-        }
+        MapLayout { dag: DagLayout::of_graph(&boxes, edges, None, gaps), ways: ways.into_values().collect() }
     }
 }
 
@@ -175,9 +172,8 @@ pub fn scene(
     let [mut lines, mut over, mut boxes, mut marks] = <[Layer; 4]>::default();
     let report = view.report;
     let most_us = report.greatest_wait_us().max(f64::MIN_POSITIVE);
-    let is_dim = |service: u32| {
-        view.found.is_some_and(|found| !found.get(service as usize).copied().unwrap_or(true))
-    };
+    let is_dim =
+        |service: u32| view.found.is_some_and(|found| !found.get(service as usize).copied().unwrap_or(true));
     for (index, (line, way)) in layout.dag.lines.iter().zip(&layout.ways).enumerate() {
         let is_hovered = view.hovered == Some(DagHit::Line(index));
         let both = way.there.is_some() && way.back.is_some();
@@ -194,12 +190,8 @@ pub fn scene(
             let share = (call.wait.mean_us / most_us).min(1.0);
             let wide = metrics.px((1.0 + WIDEST * share) * view.window.zoom.clamp(0.5, 1.0));
             let aside = if both { metrics.px(5.0) * if is_back { 1 } else { -1 } } else { 0 };
-            let points: Vec<[i32; 2]> = line
-                .points
-                .iter()
-                .map(|&at| view.window.point(at))
-                .map(|[x, y]| [x, y + aside])
-                .collect();
+            let points: Vec<[i32; 2]> =
+                line.points.iter().map(|&at| view.window.point(at)).map(|[x, y]| [x, y + aside]).collect();
             let Some((&first, &last)) = points.first().zip(points.last()) else { continue };
             if last[0] < 0 || first[0] > width {
                 continue;
@@ -210,7 +202,15 @@ pub fn scene(
                 let text = "\u{25c2}".to_owned();
                 let y = Metrics::baseline(y - font_px / 2, font_px, font_px);
                 let x = x + metrics.px(1.0);
-                marks.texts.push(Text { x, y, text, color: theme.text, align: Align::Left, font_px, bold: true });
+                marks.texts.push(Text {
+                    x,
+                    y,
+                    text,
+                    color: theme.text,
+                    align: Align::Left,
+                    font_px,
+                    bold: true,
+                });
             }
             let layer = if is_hovered || is_of_selected { &mut over } else { &mut lines };
             layer.curves.push(Curve { points, width: wide, color });
@@ -280,7 +280,15 @@ impl Painter<'_> {
         }
         let mut put = |text: String, top: i32, high: i32, font_px: i32| {
             let y = Metrics::baseline(top, high, font_px);
-            marks.texts.push(Text { x: x + pad, y, text, color: ink, align: Align::Left, font_px, bold: false });
+            marks.texts.push(Text {
+                x: x + pad,
+                y,
+                text,
+                color: ink,
+                align: Align::Left,
+                font_px,
+                bold: false,
+            });
         };
         let name = elide_middle(&format::printable(&facts.service), room, self.label);
         let has_two_lines = h >= font_px + small_px + px(6.0);
@@ -337,7 +345,8 @@ pub fn export_svg(report: &ServiceMapReport, theme: &Theme) -> String {
         });
         Some(words.collect::<Vec<String>>().join("; "))
     };
-    let description = "Services, callers left of what they call; the wider a line, the longer requests wait for the calls.";
+    let description =
+        "Services, callers left of what they call; the wider a line, the longer requests wait for the calls.";
     svg::write(&scene, &SvgText { title: chart_title(), description, tip: &say })
 }
 
@@ -460,7 +469,9 @@ mod tests {
         let report = report(3, &[(0, 1), (0, 2)]);
         let svg = export_svg(&report, &Theme::light());
         assert_eq!(svg, export_svg(&report, &Theme::light()));
-        assert!(svg.contains("<title>Map of services</title>") && svg.contains("service-number-02-of-the-shop"));
+        assert!(
+            svg.contains("<title>Map of services</title>") && svg.contains("service-number-02-of-the-shop")
+        );
         assert_eq!(svg.matches("stroke-width=\"14\"").count(), 2, "{svg}");
         let red = MapTone::of_call(&report, &report.calls[1]).line(&Theme::light());
         assert_eq!(svg.matches(&format!("stroke=\"{}\"", red.css())).count(), 1);
@@ -471,7 +482,8 @@ mod tests {
         let mut map = report(2, &[(0, 1)]);
         map.baseline_requests = Some(10);
         let change = |low, high| Some(pathlight_base::statistics::Interval { low, high });
-        let at = |baseline_us, change_us| MapTime { mean_us: 500.0, baseline_us: Some(baseline_us), change_us };
+        let at =
+            |baseline_us, change_us| MapTime { mean_us: 500.0, baseline_us: Some(baseline_us), change_us };
         for (wait, tone) in [
             (at(100.0, change(300.0, 500.0)), "slower"),
             (at(900.0, change(-500.0, -300.0)), "faster"),

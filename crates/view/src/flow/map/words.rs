@@ -69,7 +69,8 @@ pub fn service_tip(report: &ServiceMapReport, service: &MapService) -> Vec<TipLi
     );
     let mut lines = vec![TipLine::Strong(printable(&service.service)), TipLine::Text(own)];
     lines.extend(was(&service.own).map(TipLine::Text));
-    let begins = fails(service.failed, service.visits, "visit").map(|words| words.replace(" fail ", " begin to fail here "));
+    let begins = fails(service.failed, service.visits, "visit")
+        .map(|words| words.replace(" fail ", " begin to fail here "));
     lines.push(TipLine::Muted(begins.unwrap_or_else(|| {
         format!("In {} of {}", count(service.requests), counted(report.requests, "request"))
     })));
