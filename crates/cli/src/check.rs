@@ -2,6 +2,7 @@
 
 use super::common::SummaryOptions;
 use super::config::{Config, ConfigOption};
+use super::notify::NotifyOption;
 use super::summarise::name;
 use super::summary_files::load_any;
 use super::{Failure, output, sarif};
@@ -12,6 +13,7 @@ use pathlight_trace::{Endpoint, hash_text};
 use pathlight_view::draw::Theme;
 use pathlight_view::export::sarif::Alert;
 use pathlight_view::flame::chart::{DiffFlame, DiffOptions, FlameView, FlameWords};
+use pathlight_view::json::{self, Checked};
 use pathlight_view::{compare, flame, sampling};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -30,11 +32,13 @@ pub struct Args {
     /// repeated (default: those of `.pathlight.toml`)
     #[arg(long, value_name = "RULE", value_parser = str::parse::<GateRule>)]
     fail_on: Vec<GateRule>,
-    /// `sarif` for a code host
-    #[arg(long, value_parser = ["markdown", "sarif"], default_value = "markdown")]
+    /// `json` for programs, `sarif` for a code host
+    #[arg(long, value_parser = ["markdown", "json", "sarif"], default_value = "markdown")]
     format: String,
     #[command(flatten)]
     config: ConfigOption,
+    #[command(flatten)]
+    notify: NotifyOption,
     #[command(flatten)]
     reading: SummaryOptions,
     /// Write the report to this file instead of standard output
@@ -90,18 +94,26 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         output::write(svg, picture(&report, worst).as_bytes())?;
     }
     let svg = args.svg.as_deref().map(|svg| beside(svg, args.out.as_deref()));
+    let checked = Checked {
+        results: &verdicts,
+        requests: [&baseline, &candidate].map(Summary::requests),
+        explanation: compare::services::summary(&report.culprit),
+        accepted: &accepted,
+    };
     let text = match args.format.as_str() {
+        "json" => json::check(&checked)? + "\n",
         "sarif" => sarif::write(&alerts, &BTreeMap::new(), &config)?,
         _ => {
             let mut text = markdown(&verdicts, [&baseline, &candidate], &report, worst, svg.as_deref());
-            for words in accepted {
+            for words in &accepted {
                 // Writing to a String cannot fail.
-                let _ = writeln!(text, "\nAccepted: {}", cell(&words));
+                let _ = writeln!(text, "\nAccepted: {}", cell(words));
             }
             text
         }
     };
     output::print(args.out.as_deref(), &text)?;
+    args.notify.send(|| json::check(&checked))?;
     if broken > 0 { Err(Failure::Regressed(broken)) } else { Ok(()) }
 }
 

@@ -31,6 +31,7 @@ mod input;
 mod inspect;
 mod listen;
 mod mcp;
+mod notify;
 mod output;
 mod page;
 mod parse;

@@ -2,6 +2,7 @@
 
 use super::Failure;
 use super::common::{OutputOptions, SummaryOptions};
+use super::notify::NotifyOption;
 use super::summary_files::load_any;
 use super::table::{TextTable, more};
 use pathlight_base::format::{counted, duration};
@@ -23,6 +24,8 @@ pub struct Args {
     #[command(flatten)]
     reading: SummaryOptions,
     #[command(flatten)]
+    notify: NotifyOption,
+    #[command(flatten)]
     output: OutputOptions,
 }
 
@@ -39,7 +42,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let names: Vec<String> = args.files.iter().map(|file| day_name(file)).collect();
     let day = |name: &String| TrendDay { name: name.clone(), ..TrendDay::default() };
     let report = Rc::new(TrendReport { days: names.iter().map(day).collect(), trend });
-    args.output.print_report(|| json::trend(&report.trend, &names), |rows| to_text(&report, rows))
+    let json = || json::trend(&report.trend, &names);
+    args.output.print_report(json, |rows| to_text(&report, rows))?;
+    args.notify.send(json)
 }
 
 /// Returns what a day is called: its file's name.

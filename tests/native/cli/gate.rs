@@ -4,8 +4,11 @@
 use super::super::common::Scratch;
 use pathlight::generate::{GenerateOptions, Inject, write_jaeger};
 use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 
 fn pathlight(folder: &Path, args: &[&str]) -> (Output, i32) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pathlight"));
@@ -264,6 +267,64 @@ fn a_check_that_fails_names_the_service_that_every_request_waits_for() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(status, 3, "{text}");
     assert!(text.contains("| backend | +") && !text.contains("No service changed"), "{text}");
+    // What is sent is the JSON, and neither an answer nor a dead address changes the exit status.
+    let (json, status) = pathlight(folder.path(), &[&check[..], &["--format", "json"]].concat());
+    let report: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(status, 3);
+    assert_eq!(
+        (&report["passed"], &report["requests"], &report["broken"][0]["rule"]),
+        (&false.into(), &serde_json::json!([300, 300]), &"p95>10%".into())
+    );
+    let explanation = report["explanation"].as_str().unwrap();
+    assert!(explanation.contains("backend"), "{explanation}");
+    let (url, received) = receiver("204 No Content");
+    let (sent, status) = pathlight(folder.path(), &[&check[..], &["--notify", &url]].concat());
+    assert_eq!((status, String::from_utf8(sent.stdout).unwrap()), (3, text));
+    let body: serde_json::Value = serde_json::from_str(&received.recv().unwrap()).unwrap();
+    assert_eq!(body, report);
+    let (refusing, received) = receiver("500 Internal Server Error");
+    let quiet = ["check", "--baseline", "a.json", "--candidate", "a.json", "--fail-on", "p95>10%"];
+    for url in [&refusing, "http://127.0.0.1:1/"] {
+        let (output, status) = pathlight(folder.path(), &[&quiet[..], &["--notify", url]].concat());
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(status == 0 && said.contains("the result was not sent"), "{status} {said}");
+    }
+    let body: serde_json::Value = serde_json::from_str(&received.recv().unwrap()).unwrap();
+    assert_eq!(body["passed"], true);
+    let (url, received) = receiver("200 OK");
+    let days = ["trend", "a.json", "b.json", "--notify", &url];
+    assert_eq!(pathlight(folder.path(), &days).1, 0);
+    let body: serde_json::Value = serde_json::from_str(&received.recv().unwrap()).unwrap();
+    assert_eq!(body["days"], serde_json::json!(["a", "b"]));
+}
+
+/// Listens for one request; returns its address, and what comes to it.
+fn receiver(status: &'static str) -> (String, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/hook", listener.local_addr().unwrap());
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        let mut length = 0;
+        let head = reader.by_ref().lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+        for (name, value) in head
+            .filter_map(|line| Some(line.split_once(": ").map(|(a, b)| (a.to_lowercase(), b.to_owned()))?))
+        {
+            if name == "content-length" {
+                length = value.parse().unwrap();
+            }
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).unwrap();
+        stream
+            .write_all(
+                format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").as_bytes(),
+            )
+            .unwrap();
+        sender.send(String::from_utf8(body).unwrap()).unwrap();
+    });
+    (url, receiver)
 }
 
 #[test]

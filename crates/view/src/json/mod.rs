@@ -24,5 +24,6 @@ pub use crate::heatmap::json::{heatmap, summary};
 pub use crate::queues::json::queues;
 pub use crate::reading::json::inspect;
 pub use crate::split::json::{proposals, split};
+pub use crate::summaries::check::{Checked, check};
 pub use crate::summaries::json::show;
 pub use crate::trend::json::trend;

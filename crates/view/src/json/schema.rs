@@ -57,6 +57,7 @@ fn reports() -> Vec<Report> {
         Report::new::<heatmap::json::Summary>("## summary"),
         Report::new::<summaries::json::Show>("## show"),
         Report::new::<trend::json::TrendOf>("## trend"),
+        Report::new::<summaries::check::Check>("## check --format json"),
         Report::new::<flame::json::CriticalPath>("## critical-path"),
         Report::new::<flame::json::PerRequest>("### critical-path --per-trace"),
         Report::new::<compare::json::Comparison>("## compare"),

@@ -1,5 +1,6 @@
 //! Summaries (`.pathlight`): their statements in words, and what views say that need spans.
 
+pub(crate) mod check;
 pub(crate) mod json;
 mod words;
 

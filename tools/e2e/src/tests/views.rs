@@ -493,7 +493,7 @@ pub async fn three_flame_graphs_stand_side_by_side_and_mark_the_same_path(page: 
     let hash = page.run("return location.hash").await?;
     ensure(hash.as_str().is_some_and(|hash| hash.contains("bands=1")), || hash.to_string())?;
     for (band, range) in [("p50", "49-51"), ("p95", "94-96"), ("p99", "98-100")] {
-        let said = super::drop::native(&["critical-path", "--json", "--range", range], &[&file])?;
+        let said = native(&["critical-path", "--json", "--range", range], &[&file])?;
         let shown = page.number(&format!("[data-test='flame-{band}']"), "data-nodes").await?;
         same(&format!("frames near {band}"), shown as usize, said["nodes"].as_array().map_or(0, Vec::len))?;
         let head = page.text(&format!("[data-test='band-{band}']")).await?;
