@@ -37,7 +37,7 @@ pub struct Args {
     /// Show which service calls which, how long requests wait for it, and what fails; with --baseline also what changed
     #[arg(long, group = "asks_usual",
           conflicts_with_all = ["parent", "evaluate", "what_if", "whole_call", "parallel", "savings", "target", "timeout"])]
-    map: bool,
+    services: bool,
     /// Compare six predictors on held-out invocations: of the chosen parent, else pooled over all parents
     #[arg(long, conflicts_with_all = ["what_if", "whole_call", "parallel", "savings"])]
     evaluate: bool,
@@ -98,7 +98,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     };
     let min_children = args.min_children.unwrap_or(if common.path.preset == "paper" { 5 } else { 2 });
     let rows = common.rows();
-    let text = if args.map {
+    let text = if args.services {
         let report = pool.run(queries::ServiceMap { selection, baseline })?;
         if common.json { json::service_map(&report)? + "\n" } else { flow::map::to_text(&report, rows) }
     } else if args.evaluate {

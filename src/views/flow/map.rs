@@ -1,7 +1,7 @@
 //! The map of services in the page: chart, table, search, selection; see [`map`].
 
 use crate::canvas::Surface;
-use crate::dom::{El, Listeners, button, div, el, span};
+use crate::dom::{self, El, Listeners, button, div, el, span};
 use crate::page::{Focus, Page};
 use crate::views::view::SearchResult;
 use crate::widgets::chart_canvas::{CanvasChart, ChartCanvas, Pointed};
@@ -78,6 +78,10 @@ pub struct MapChart {
     selected: Option<u32>,
     hovered: Option<DagHit>,
     found: Option<Vec<bool>>,
+    /// Names are measured on the canvas, so a report is laid out when it is painted.
+    is_laid_out: bool,
+    /// Whether what is in sight stays when it is laid out anew.
+    keeps: bool,
 }
 
 impl MapChart {
@@ -90,6 +94,8 @@ impl MapChart {
             selected: None,
             hovered: None,
             found: None,
+            is_laid_out: false,
+            keeps: false,
         }
     }
 
@@ -103,12 +109,7 @@ impl MapChart {
         let same = names(&report) == names(&self.report);
         self.report = report;
         (self.selected, self.hovered, self.found) = (None, None, None);
-        self.lay_out(same);
-    }
-
-    fn lay_out(&mut self, keeps: bool) {
-        self.layout = MapLayout::new(&self.report, self.viewport.metrics());
-        self.viewport.take(self.layout.dag.clone(), keeps);
+        (self.is_laid_out, self.keeps) = (false, same && self.keeps);
     }
 
     fn follow(&mut self, page: Page) {
@@ -164,9 +165,14 @@ impl CanvasChart for MapChart {
 
     fn paint(&mut self, surface: &Surface, theme: &Theme) {
         let (room, metrics) = (surface.size(), surface.metrics());
-        if metrics != self.viewport.metrics() {
-            self.viewport.place(room, metrics);
-            self.lay_out(false);
+        let mut label = surface.measure(metrics.font_px(), false);
+        let mut small = surface.measure(metrics.px(11.0), false);
+        if !self.is_laid_out || metrics != self.viewport.metrics() {
+            self.layout = MapLayout::new(&self.report, metrics, [&mut label, &mut small]);
+            self.viewport.take(self.layout.dag.clone(), self.keeps);
+            (self.is_laid_out, self.keeps) = (true, true);
+            // Its height is known now.
+            dom::moved();
         }
         let window = self.viewport.place(room, metrics);
         let view = MapView {
@@ -176,8 +182,6 @@ impl CanvasChart for MapChart {
             hovered: self.hovered,
             found: self.found.as_deref(),
         };
-        let mut label = surface.measure(metrics.font_px(), false);
-        let mut small = surface.measure(metrics.px(11.0), false);
         surface.paint(&scene(&self.layout, &view, room, metrics, theme, [&mut label, &mut small]));
     }
 

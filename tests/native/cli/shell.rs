@@ -41,7 +41,7 @@ const JSON: [&[&str]; 20] = [
     &["queues", "a.json"],
     &["flow", "a.json"],
     &["flow", "a.json", "--savings"],
-    &["flow", "a.json", "--map", "--baseline", "b.json"],
+    &["flow", "a.json", "--services", "--baseline", "b.json"],
     &["compare", "a.json", "--since", "2024-01-01 00:00"],
     &["diagnosis", "a.json"],
     &["anomaly", "a.json"],

@@ -54,7 +54,8 @@ pub struct TagRow {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TagsReport {
-    /// Slow requests: the slowest tenth of each request type, at least five; or those of the percentile range.
+    /// Slow requests: the slowest tenth, rounded up and at least five, of each request type of ten or more; or those of the
+    /// percentile range.
     pub slow: u64,
     /// The other requests of the same types.
     pub others: u64,

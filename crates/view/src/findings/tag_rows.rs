@@ -63,13 +63,16 @@ pub fn lines(report: &TagsReport) -> Vec<TagLine> {
     report.rows.iter().map(line).collect()
 }
 
+/// Which requests are slow. Percentile ranges round to the nearest and have every type, so theirs may be a few more or less.
+const SLOW: &str = "the slowest tenth, rounded up and at least five, of each request type of ten or more";
+
 /// Returns what is compared; `is_of_range` says that a percentile range is selected. Where there are no tags to show, why.
 pub fn about(report: &TagsReport, is_of_range: bool) -> String {
     let [slow, others] =
         [(report.slow, "slow request"), (report.others, "other")].map(|(n, noun)| counted(n, noun));
     let sides = match is_of_range {
         true => format!("{} of the percentile range against {others}", counted(report.slow, "request")),
-        false => format!("{slow} (the slowest tenth of each request type, at least five) against {others}"),
+        false => format!("{slow} ({SLOW}) against {others}"),
     };
     if report.slow == 0 || report.others == 0 {
         return match is_of_range {
@@ -132,7 +135,7 @@ mod tests {
         let text = to_text(&report, false);
         assert_eq!(
             text,
-            "\nTags: 5 slow requests (the slowest tenth of each request type, at least five) against 50 others; the best of 20 tags, each on any span of a request.\n  \
+            "\nTags: 5 slow requests (the slowest tenth, rounded up and at least five, of each request type of ten or more) against 50 others; the best of 20 tags, each on any span of a request.\n  \
              region = eu and version = 1.8: 4 of 5 slow (80.0\u{202f}%), 1 of 50 others (2.0\u{202f}%); so have host = a\n"
         );
         assert_eq!(lines(&report)[0].filters.len(), 2);

@@ -137,7 +137,7 @@ public_json! {
 }
 
 public_json! {
-    /// With `--map`: the services that the requests use and the calls between them, against the files of `--baseline` if there
+    /// With `--services`: the services that the requests use and the calls between them, against the files of `--baseline` if there
     /// are some.
     ServiceMap<'a>(report: &'a ServiceMapReport) {
         /// Requests looked at.
@@ -194,7 +194,7 @@ public_json! {
     }
 }
 
-/// Returns the JSON of `flow --map`.
+/// Returns the JSON of `flow --services`.
 ///
 /// # Errors
 /// Only if serde_json refuses a number, which no report holds.

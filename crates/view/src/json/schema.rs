@@ -74,7 +74,7 @@ fn reports() -> Vec<Report> {
         Report::new::<flow::json::Savings>("### flow --savings"),
         Report::new::<flow::json::Target>("### flow --target"),
         Report::new::<flow::json::Timeout>("### flow --timeout"),
-        Report::new::<flow::json::ServiceMap>("### flow --map"),
+        Report::new::<flow::json::ServiceMap>("### flow --services"),
         Report::new::<diagnosis::json::Diagnosis>("## diagnosis"),
         Report::new::<AggregateTrace>("### diagnosis --aggregate N"),
         Report::new::<diagnosis::json::Sets>("### diagnosis -a FILE... -b FILE..."),

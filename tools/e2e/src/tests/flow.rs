@@ -403,7 +403,7 @@ pub async fn the_map_of_services_is_that_of_the_binary_and_leads_on(page: &Page)
     let hash = "return location.hash";
     page.until("the map in the address", hash, |hash| hash.as_str().is_some_and(|h| h.contains("map=1")))
         .await?;
-    let said = same_map(page, &["flow", "--map", "--json"], &[&file]).await?;
+    let said = same_map(page, &["flow", "--services", "--json"], &[&file]).await?;
     page.hidden("[data-test='flow']").await?;
     page.hidden("[data-test='call']").await?;
     page.picture("service-map").await?;
@@ -443,7 +443,7 @@ pub async fn the_map_of_two_sets_colours_what_surely_changed(page: &Page) -> Out
     page.visible("[data-test='sides']").await?;
     page.ready().await?;
     page.click("[data-test='view-flow']").await?;
-    let words = ["flow", "--map", "--json", "--baseline", &before.to_string_lossy(), "--"];
+    let words = ["flow", "--services", "--json", "--baseline", &before.to_string_lossy(), "--"];
     let said = same_map(page, &words, &[&after]).await?;
     let pricing = said["services"].as_array().into_iter().flatten().find(|one| one["service"] == "pricing");
     ensure(pricing.is_some_and(|one| one["slower"].is_string()), || format!("{pricing:?}"))?;

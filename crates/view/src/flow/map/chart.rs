@@ -15,14 +15,14 @@ use pathlight_engine::verdict::service_map::{MapService, ServiceMapReport};
 use std::collections::BTreeMap;
 
 /// More services than this get boxes of one line.
-const ROOMY_SERVICES: usize = 24;
+const ROOMY_SERVICES: usize = 14;
 /// Width of the line of the longest wait beyond that of none, in CSS pixels.
 const WIDEST: f64 = 13.0;
 /// Names are cut beyond this width of a box, in CSS pixels.
 const MOST: f64 = 260.0;
 const LEAST: f64 = 92.0;
-/// The advances of a canvas' font may be a little greater than those of the built-in table.
-const FONT_ROOM: f64 = 1.12;
+/// Room beside a name in its box, in CSS pixels.
+const PAD: f64 = 8.0;
 
 /// The calls that a line stands for: to the right, and back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,20 +94,24 @@ fn leads_back(report: &ServiceMapReport) -> Vec<bool> {
 }
 
 impl MapLayout {
-    /// Lays out a map; boxes are as wide as the names of their services. Empty without services.
-    pub fn new(report: &ServiceMapReport, metrics: Metrics) -> MapLayout {
+    /// Lays out a map; boxes are as wide as the names of their services at the least zoom that a map opens with. `label` measures
+    /// text of [`Metrics::font_px`], `small` of one CSS pixel less. Empty without services.
+    pub fn new(
+        report: &ServiceMapReport,
+        metrics: Metrics,
+        [label, small]: [&mut dyn MeasureText; 2],
+    ) -> MapLayout {
         if report.services.is_empty() {
             return MapLayout::default();
         }
         let is_roomy = report.services.len() <= ROOMY_SERVICES;
-        let [mut label, mut small] =
-            [12.0, 11.0].map(|css| Advances { font_px: f64::from(metrics.px(css)) * FONT_ROOM });
-        let high = metrics.px(if is_roomy { 42.0 } else { 24.0 });
+        let high = metrics.px(if is_roomy { 40.0 } else { 24.0 });
         let size = |service: &MapService| {
             let name = label.text_px(&format::printable(&service.service));
             let below = if is_roomy { small.text_px(&below_name(report, service)) } else { 0.0 };
             let (least, most) = (f64::from(metrics.px(LEAST)), f64::from(metrics.px(MOST)));
-            let wide = (name.max(below) + f64::from(2 * metrics.px(8.0))).clamp(least, most);
+            let text = name.max(below) + f64::from(2 * metrics.px(PAD) + 2);
+            let wide = (text / DagWindow::LEGIBLE).clamp(least, most);
             (wide.ceil() as i32, high)
         };
         let sizes: Vec<(i32, i32)> = report.services.iter().map(size).collect();
@@ -132,7 +136,7 @@ impl MapLayout {
             }
         }
         let edges = ways.keys().map(|&ends| (ends, (0, 0))).collect();
-        let gaps = (metrics.px(72.0), metrics.px(if is_roomy { 16.0 } else { 8.0 }));
+        let gaps = (metrics.px(72.0), metrics.px(if is_roomy { 10.0 } else { 8.0 }));
         // Lines come in the order of their ends, as the ways do.
         MapLayout { dag: DagLayout::of_graph(&boxes, edges, None, gaps), ways: ways.into_values().collect() }
     }
@@ -216,6 +220,10 @@ pub fn scene(
             layer.curves.push(Curve { points, width: wide, color });
         }
     }
+    // What is thin stays in sight.
+    for layer in [&mut lines, &mut over] {
+        layer.curves.sort_by_key(|curve| std::cmp::Reverse(curve.width));
+    }
     let mut painter = Painter { report, metrics, theme, label, small };
     for (index, item) in layout.dag.boxes.iter().enumerate() {
         let place = view.window.rectangle([item.x, item.y, item.w, item.h]);
@@ -273,7 +281,7 @@ impl Painter<'_> {
             marks.fill(x, y + h - bar, long, bar, theme.error);
         }
         let (font_px, small_px) = (metrics.font_px(), px(11.0));
-        let (pad, ink) = (px(8.0), ink_on(fill));
+        let (pad, ink) = (px(PAD), ink_on(fill));
         let room = f64::from(w - 2 * pad);
         if h < font_px || room < f64::from(px(16.0)) {
             return;
@@ -329,11 +337,11 @@ pub fn tip(report: &ServiceMapReport, layout: &MapLayout, hit: DagHit) -> Vec<Ti
 /// Returns all of a map as an SVG document in its own size; deterministic.
 pub fn export_svg(report: &ServiceMapReport, theme: &Theme) -> String {
     let metrics = Metrics::default();
-    let layout = MapLayout::new(report, metrics);
+    let [mut label, mut small] = [12.0, 11.0].map(|font_px| Advances { font_px });
+    let layout = MapLayout::new(report, metrics, [&mut label, &mut small]);
     let margin = metrics.px(24.0);
     let window = DagWindow { zoom: 1.0, x: f64::from(margin), y: f64::from(margin) };
     let view = MapView { report, window, selected: None, hovered: None, found: None };
-    let [mut label, mut small] = [12.0, 11.0].map(|font_px| Advances { font_px });
     let room = (layout.dag.width + 2 * margin, layout.dag.height + 2 * margin);
     let scene = scene(&layout, &view, room, metrics, theme, [&mut label, &mut small]);
     let say = |item: u32| {
@@ -385,8 +393,13 @@ mod tests {
         }
     }
 
+    fn laid_out(report: &ServiceMapReport) -> MapLayout {
+        let [mut label, mut small] = [12.0, 11.0].map(|font_px| Advances { font_px });
+        MapLayout::new(report, Metrics::default(), [&mut label, &mut small])
+    }
+
     fn check(report: &ServiceMapReport) -> MapLayout {
-        let layout = MapLayout::new(report, Metrics::default());
+        let layout = laid_out(report);
         assert_eq!(layout.dag.boxes.len(), report.services.len());
         assert_eq!(layout.dag.lines.len(), layout.ways.len());
         for (i, a) in layout.dag.boxes.iter().enumerate() {
@@ -427,7 +440,7 @@ mod tests {
         for services in [1, 2, 5, 12, 24, 25, 40, 60] {
             check(&tangle(services));
         }
-        assert_eq!(MapLayout::new(&report(0, &[]), Metrics::default()), MapLayout::default());
+        assert_eq!(laid_out(&report(0, &[])), MapLayout::default());
     }
 
     #[test]
@@ -451,9 +464,7 @@ mod tests {
                 let scene = scene(&layout, &view, size, Metrics::default(), &Theme::light(), fonts);
                 let texts: Vec<&Text> = scene.layers.iter().flat_map(|layer| &layer.texts).collect();
                 let whole = texts.iter().filter(|text| text.text.starts_with("service-number-")).count();
-                if zoom == 1.0 {
-                    assert_eq!(whole, services as usize, "names of {services} services");
-                }
+                assert_eq!(whole, services as usize, "names of {services} services at {zoom}");
                 let told: std::collections::BTreeSet<&str> = texts
                     .iter()
                     .filter(|text| text.font_px == 12 && text.text != "\u{25c2}")

@@ -117,10 +117,12 @@ pub fn table() -> Table<MapLine> {
         .low(2)
         .csv(&["outside_us"]),
         Column::count("calls", "Calls", "Calls that someone waits for", |line: &MapLine| line.call().calls.into())
+            .low(2)
             .csv(&["calls"]),
         Column::count("failed", "Failed", "Calls whose answer is an error", |line: &MapLine| {
             line.call().failed.into()
         })
+        .low(2)
         .csv(&["failed"]),
     ];
     Table::new("map-table", "Calls between services", ("wait", true), columns)

@@ -16,12 +16,12 @@ pub fn chart_title() -> &'static str {
 /// Returns the title of the view: what is drawn, and what its colours say.
 pub fn title(report: &ServiceMapReport) -> String {
     let colours = match report.baseline_requests {
-        Some(_) => "orange waits longer than in A, blue less long",
-        None if report.calls.iter().any(|call| call.failed > 0) => "red: calls that fail",
-        None => "no call fails",
+        Some(_) => "Orange: longer than in A; blue: less long",
+        None if report.calls.iter().any(|call| call.failed > 0) => "Red: calls that fail",
+        None => "No call fails",
     };
     format!(
-        "{}, {} between them, {}; the wider a line, the longer requests wait; {colours}",
+        "{}, {} of {}. Width: how long requests wait. {colours}.",
         counted(report.services.len() as u64, "service"),
         counted(report.calls.len() as u64, "kind of call").replace("kind of calls", "kinds of calls"),
         counted(report.requests, "request"),
@@ -133,7 +133,7 @@ pub fn facts(report: &ServiceMapReport, of: &Endpoint) -> Option<MapFacts> {
 
 /// Returns the map as text: a line for each kind of call, longest waits first; `rows` at most.
 pub fn to_text(report: &ServiceMapReport, rows: usize) -> String {
-    let mut out = format!("{}.\n\n", title(report));
+    let mut out = format!("{}\n\n", title(report));
     for call in report.calls.iter().take(rows) {
         let Some([caller, service]) = report.ends(call) else { continue };
         let mut line = format!(
