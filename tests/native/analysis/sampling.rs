@@ -1,6 +1,6 @@
 //! Sampled traces: every dialect is read alike, and numbers by weight are those of the full set.
 
-use crate::common::stored::sections;
+use crate::common::stored::{of_sections, sections};
 use pathlight::base::statistics::{
     Percentiles, Weight, percentile, sort_weighted, weighted_percentile_interval,
 };
@@ -514,6 +514,21 @@ fn summaries_by_weight_merge_in_any_order_and_count_as_before_beside() {
     assert_eq!(all.weights().seen, all.requests());
     let sum = a.weights().requests() + b.weights().requests() + 300.0;
     assert!((all.weights().requests() - sum).abs() < 1e-6);
+    // Of a newer version they are left out, and numbers that contradict each other are refused.
+    let changed = |change: fn(&mut (String, u32, Vec<u8>))| {
+        let mut all = sections(&bytes(&a));
+        change(all.iter_mut().find(|section| section.0 == "weights").unwrap());
+        read_summary(&of_sections(&all))
+    };
+    let newer = changed(|section| section.1 += 1).unwrap();
+    assert!(newer.unknown.contains("weights") && newer.weights().are_ones());
+    let other = sections(&bytes(&b)).into_iter().find(|section| section.0 == "weights").unwrap().2;
+    let mut mixed = sections(&bytes(&a));
+    mixed.iter_mut().filter(|section| section.0 == "weights").for_each(|section| section.2 = other.clone());
+    for refused in [changed(|section| section.2.truncate(40)), read_summary(&of_sections(&mixed))] {
+        let said = refused.map(|_| ()).unwrap_err().to_string();
+        assert!(said.contains("section weights"), "{said}");
+    }
     // By root endpoint it is the same, and each has its own weights.
     let apart: f64 = all.clone().into_roots().map(|(_, part)| part.weights().requests()).sum();
     assert!((apart - sum).abs() < 1e-6);

@@ -367,3 +367,50 @@ fn files_of_other_versions_are_merged_with_those_of_today_and_it_is_said_what_is
     // What is left out is left out of the sum.
     assert_eq!(said(&["flow", "b.pathlight"]), (Some(0), String::new()));
 }
+
+#[test]
+fn a_tag_of_ones_own_says_weights_in_summaries_trends_and_checks() {
+    let folder = Scratch::new("own-weights");
+    for day in 0..4 {
+        let sample = if day == 0 { "p=1" } else { "p=0.2; slow>150ms; errors; as=count" };
+        let options =
+            GenerateOptions { traces: 1500, spans: 7, seed: 80 + day, ..GenerateOptions::default() };
+        let mut text = Vec::new();
+        write_jaeger(&GenerateOptions { sample: Some(sample.parse().unwrap()), ..options }, &mut text)
+            .unwrap();
+        let text = String::from_utf8(text).unwrap().replace("SampleRate", "kept.of");
+        fs::write(folder.path().join(format!("day-{day}.json")), text).unwrap();
+    }
+    let run = |args: &[&str]| {
+        let output = run(folder.path(), args, b"");
+        let [out, err] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+        (output.status.code(), out, err)
+    };
+    let (status, _, said) =
+        run(&["summarise", "day-1.json", "-o", "day-1.pathlight", "--weight", "key=kept.of"]);
+    assert!(status == Some(0) && said.contains("Trend, Compare and check go by weight"), "{said}");
+    assert_eq!(run(&["summarise", "day-1.json", "-o", "plain.pathlight"]).2, "");
+    let check = |candidate: &str| {
+        run(&["check", "--baseline", "day-0.json", "--candidate", candidate, "--fail-on", "mean>10%"])
+    };
+    let (status, report, _) = check("day-1.pathlight");
+    assert_eq!(status, Some(0), "{report}");
+    assert!(report.contains("After: Traces were sampled") && report.contains("(effective "), "{report}");
+    assert!(!report.contains("Before: Traces"), "{report}");
+    let (status, report, _) = check("plain.pathlight");
+    assert!(status == Some(3) && !report.contains("sampled"), "{report}");
+    let days = ["day-0.json", "day-1.json", "day-2.json", "day-3.json"];
+    let trend = |more: &[&str]| run(&[&["trend"], &days[..], more].concat()).1;
+    let text = trend(&["--weight", "key=kept.of"]);
+    assert!(text.starts_with("Traces were sampled"), "{text}");
+    let json: serde_json::Value =
+        serde_json::from_str(&trend(&["--weight", "key=kept.of", "--json"])).unwrap();
+    assert!(json["weight"].as_f64() > Some(4000.0), "{}", json["weight"]);
+    let effective = &json["series"][0]["effective"];
+    assert!(effective[1].as_f64() < json["series"][0]["n"][1].as_f64(), "{effective}");
+    let json: serde_json::Value = serde_json::from_str(&trend(&["--json"])).unwrap();
+    assert!(json["weight"].is_null() && json["series"][0]["effective"].is_null());
+    // A tag that is not there is said to be missing.
+    let (_, _, said) = run(&["endpoints", "day-1.json", "--weight", "key=nothing"]);
+    assert!(said.contains("No span has the tag nothing"), "{said}");
+}

@@ -455,4 +455,19 @@ mod tests {
         assert!(tried == 400 && held * 100 >= 92 * tried, "{held} of {tried}");
         assert_eq!(weighted_percentile_interval(&example(), 0.5), None);
     }
+
+    #[test]
+    fn values_that_many_have_give_the_percentiles_of_single_ones() {
+        let single = [(10, 1.0), (20, 1.0), (20, 3.0), (30, 8.0), (40, 2.0)].map(|(v, w)| (v, weight(w)));
+        let grouped = [(10, &single[..1]), (20, &single[1..3]), (30, &single[3..4]), (40, &single[4..])]
+            .map(|(value, of)| (value, Weights::of(of.iter().map(|(_, weight)| *weight))));
+        for p in [0.0, 0.1, 0.3, 0.5, 0.9, 0.95, 1.0] {
+            assert_eq!(grouped_percentile(&grouped, p).0, weighted_percentile(&single, p), "{p}");
+        }
+        // Of the median 30 a share of 13 / 15 lies at or below: sqrt((1 + 10 + 64) / 4 + 4 / 4) / 15 = 0.296 to both sides, the
+        // quantiles at 0.204 and 0.796 are 20 and 30.
+        let (median, error) = grouped_percentile(&grouped, 0.5);
+        assert_eq!((median, error), (30.0, 5.0));
+        assert_eq!(grouped_percentile(&[], 0.5), (0.0, 0.0));
+    }
 }

@@ -361,3 +361,47 @@ pub(crate) fn join(parts: &[Summary]) -> ByRoot<RootWeights> {
     };
     roots.into_iter().map(of_root).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summaries::Statistic;
+
+    fn times(values: &[(u64, f64)]) -> (Sketch, Moments, WeightedTimes) {
+        let (mut sums, mut weighted) = (Moments::default(), WeightedTimes::default());
+        for &(us, requests) in values {
+            sums.add(us);
+            weighted.add(us, Weight::of_count(requests).unwrap_or_default());
+        }
+        (Sketch::of(values.iter().map(|(us, _)| *us).collect()), sums, weighted)
+    }
+
+    /// The example of the definition: 10, 20, 30 ms of weights 1, 1, 8.
+    #[test]
+    fn statistics_are_those_of_all_requests_with_the_effective_number() {
+        let (sketch, sums, weighted) = times(&[(10_000, 1.0), (20_000, 1.0), (30_000, 8.0)]);
+        let of = Times::new(&sketch, sums, Some(&weighted));
+        let [mean, median] = [Statistic::Mean, Statistic::P50].map(|statistic| statistic.of(&of));
+        assert_eq!((mean.n, mean.value, median.value), (3, 27_000.0, 30_000.0));
+        assert!((mean.effective - 100.0 / 66.0).abs() < 1e-9 && median.effective == mean.effective);
+        // Each once, and by equal weights, it is the middle one.
+        assert_eq!(Times::new(&sketch, sums, None).quantile(0.5).0, 20_000.0);
+        let (_, _, equal) = times(&[(10_000, 7.0), (20_000, 7.0), (30_000, 7.0)]);
+        let equal = Times::new(&sketch, sums, Some(&equal));
+        assert_eq!((equal.quantile(0.5).0, equal.weights().effective()), (20_000.0, 3.0));
+    }
+
+    #[test]
+    fn a_common_percentile_divides_each_side_by_weight() {
+        let fast: Vec<(u64, f64)> = (0..200).map(|i| (1000 + i, 1.0)).collect();
+        // One of ten of the fast ones is kept, and all of twenty slow ones.
+        let kept = (0..200).step_by(10).map(|i| (1000 + i, 10.0)).chain((0..20).map(|_| (9000, 1.0)));
+        let (a, b) = (times(&fast), times(&kept.collect::<Vec<_>>()));
+        let [a, b] = [(&a, None), (&b, Some(&b.2))].map(|(of, weighted)| Times::new(&of.0, of.1, weighted));
+        let [(above_a, of_a), (above_b, of_b)] = Times::above([&a, &b], 0.95);
+        // 20 of 420 requests are slow: those of weight 1, a share of 20 / 220 of an effective 24.
+        assert_eq!((above_a, of_a, above_b, of_b), (0, 200, 2, 24));
+        let swapped = Times::above([&b, &a], 0.95);
+        assert_eq!(swapped, [(2, 24), (0, 200)]);
+    }
+}

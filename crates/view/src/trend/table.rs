@@ -415,8 +415,7 @@ mod tests {
                 series(Some("large"), 1000.0, 1400.0, true),
                 series(Some("uncertain"), 1000.0, 9000.0, false),
             ],
-            moved: Vec::new(),
-            weights: Weights::default(),
+            ..TrendOfSummaries::default()
         };
         let moved = Moved { root: root.clone(), day: 1, series: 0, culprit: ServicesReport::default() };
         let words = explanation(&trend, &moved, format::duration);
@@ -448,7 +447,7 @@ mod tests {
         let of =
             [("shop", "buy", "db"), ("shop", "look", "db"), ("app", "look", "db"), ("shop", "buy", "cache")];
         let series = of.map(|(service, root, endpoint)| series(service, root, endpoint)).to_vec();
-        let trend = TrendOfSummaries { series, moved: Vec::new(), weights: Weights::default() };
+        let trend = TrendOfSummaries { series, ..TrendOfSummaries::default() };
         let report = Rc::new(TrendReport { days: Vec::new(), trend });
         let mut rows = TrendRow::of(&report, &RootEndpoint::TraceRoots);
         let mut drawn = panels(&report, &mut rows);
