@@ -510,10 +510,10 @@ pub async fn three_flame_graphs_stand_side_by_side_and_mark_the_same_path(page: 
         let marked = format!("return document.querySelector(\"[data-test='flame-{band}']\").dataset.marked");
         page.until("the same path", &marked, |marked| marked == "true").await?;
     }
-    // A path that is zoomed to is the root of all three.
-    page.click("[data-test='band-row'][data-row='0']").await?;
+    // A path that is zoomed to is on top of all three.
+    page.click("[data-test='band-row']").await?;
     page.ready().await?;
-    page.run("document.querySelector(\"[data-test='band-row'][data-row='0']\").dispatchEvent(new MouseEvent('dblclick', { bubbles: true }))").await?;
+    page.run("document.querySelector(\"[data-test='band-row']\").dispatchEvent(new MouseEvent('dblclick', { bubbles: true }))").await?;
     let focus = "return location.hash";
     page.until("the root in the address", focus, |hash| hash.as_str().is_some_and(|h| h.contains("focus=")))
         .await?;
