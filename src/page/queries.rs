@@ -108,6 +108,10 @@ pub struct Queries {
     pub missing_traces: Slot<queries::MissingTraces>,
     /// Drag and slack of its spans, asked once it is shown.
     pub pressures: Slot<queries::Pressures>,
+    /// How slow its spans are among those like them.
+    pub among_like: Slot<queries::AmongLike>,
+    /// Where Jaeger's critical path of it differs.
+    pub jaeger_path: Slot<queries::JaegerPath>,
     /// Summaries over time.
     pub trend: Slot<queries::Trend>,
     /// The selected span.

@@ -19,6 +19,7 @@ use pathlight_view::flame::{self, tree};
 use pathlight_view::keys::KeyCommand;
 use pathlight_view::table::{PER_REQUEST, WHEN_PRESENT};
 use pathlight_view::timeline::chart::Mark;
+use pathlight_view::timeline::like;
 use pathlight_view::timeline::messages::{self, MessageRow};
 use pathlight_view::views::View;
 use pathlight_view::{errors, timeline};
@@ -369,6 +370,11 @@ impl Detail {
         } else {
             format::DASH.to_owned()
         };
+        let rank =
+            page.span_ranks().as_deref().and_then(|ranks| ranks.get(at).copied()).map(like::rank_words);
+        if let Some(words) = rank.filter(|words| !words.is_empty()) {
+            pair(&facts, "Among like", &words, "span-like");
+        }
         pair(&facts, "Self time on the path", &own, "span-own");
         for wait in trace.waiting.iter().filter(|wait| wait.span == index) {
             let name = format!("of it waiting for {}", wait.callee);
@@ -510,7 +516,7 @@ impl PagePart for Detail {
         // What is shown depends on these and on nothing else.
         let queries = page.queries();
         let key = format!(
-            "{view:?} {focus:?} {} {} {} {} {} {} {} {} {} {} {} {:?} {:?} {:?}",
+            "{view:?} {focus:?} {} {} {} {} {} {} {} {} {} {} {} {} {:?} {:?} {:?}",
             queries.path.revision(),
             queries.compare.revision(),
             queries.impact.revision(),
@@ -518,6 +524,7 @@ impl PagePart for Detail {
             queries.trace.revision(),
             queries.linked.revision(),
             queries.pressures.revision(),
+            queries.among_like.revision(),
             queries.requests.revision(),
             queries.span.revision(),
             queries.flow.revision(),

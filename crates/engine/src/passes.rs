@@ -33,6 +33,8 @@ use crate::split::proposals_query::ProposalsPass;
 use crate::split::query::SplitPass;
 use crate::split::tag_values_query::TagValuesPass;
 use crate::summaries::joined::{JoinPass, NamedPass};
+use crate::timeline::jaeger_path::JaegerPath;
+use crate::timeline::like::LikePass;
 use crate::timeline::linked::LinkedPass;
 use crate::timeline::query::{Pressures, Trace};
 use crate::timeline::span::Span;
@@ -116,6 +118,8 @@ list!(SET_PASSES: StartSetPass, read_set_pass, SetPassNumber, [
     HeldPass,
     HeldTracesPass,
     JoinPass,
+    JaegerPath,
+    LikePass,
     LinkedPass,
     MissingTraces,
     NamedPass,

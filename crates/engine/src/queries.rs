@@ -31,7 +31,9 @@ pub use crate::requests_list::query::Requests;
 pub use crate::split::proposals_query::Proposals;
 pub use crate::split::query::Split;
 pub use crate::split::tag_values_query::TagValues;
+pub use crate::timeline::jaeger_path::{DifferenceCause, JaegerPath, PathDifference};
 pub use crate::timeline::join::{JoinedTrace, JoinedTraces, SpanMessage};
+pub use crate::timeline::like::{AmongLike, LikeRank};
 pub use crate::timeline::linked::{LinkedTraces, MOST_SPANS, MOST_TRACES};
 pub use crate::timeline::query::{Pressures, Trace};
 pub use crate::timeline::span::{Span, SpanKey, SpanReport};
@@ -65,6 +67,7 @@ macro_rules! list {
 
 list! {
     AggregateTraces,
+    AmongLike,
     Anomalies,
     AnomalyEvaluation,
     AnomalyModel,
@@ -83,6 +86,7 @@ list! {
     Flow,
     FlowEvaluation,
     FlowParents,
+    JaegerPath,
     LabelledFault,
     LateFindingsQuery,
     LinkedTraces,

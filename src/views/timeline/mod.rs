@@ -15,7 +15,7 @@ use crate::widgets::{controls, export, links, names, service_legend};
 use pathlight_base::format;
 use pathlight_engine::flame::TraceReport;
 use pathlight_engine::pool::UserError;
-use pathlight_engine::queries::{self, SpanKey};
+use pathlight_engine::queries::{self, LikeRank, SpanKey};
 use pathlight_trace::Endpoint;
 use pathlight_view::address::{Address, TraceChoice};
 use pathlight_view::keys::KeyCommand;
@@ -44,10 +44,14 @@ pub struct TimelineView {
     linked: El,
     /// Says what is on the axis, of several traces.
     linked_words: El,
+    /// Says where Jaeger's critical path differs, of what came from Jaeger.
+    jaeger_words: El,
     below: El,
     table: CompanionTable<SpanRow>,
     /// The trace whose spans the table lists.
     listed: Option<Rc<TraceReport>>,
+    /// How slow they are among those like them, as it is listed.
+    listed_ranks: Rc<Option<Vec<LikeRank>>>,
     /// What the chart shows, before drag and slack came.
     taken: Option<ShownTrace>,
 }
@@ -160,8 +164,11 @@ impl TimelineView {
         let frame = ViewFrame::new(View::Trace, "timeline", chart, below.clone()).with(&tools);
         let summary = div("note-line").test("trace-summary");
         let linked_words = div("note-line muted").test("linked-words");
+        let jaeger_words = div("note-line muted").test("jaeger-difference");
+        jaeger_words.show(false);
         let frame = frame
             .with(&summary)
+            .with(&jaeger_words)
             .with(&linked_words)
             .with(overview.element())
             .with(chart.element())
@@ -179,21 +186,29 @@ impl TimelineView {
             grouped,
             linked,
             linked_words,
+            jaeger_words,
             below,
             table,
             listed: None,
+            listed_ranks: Rc::default(),
             taken: None,
         }
     }
 
     /// Fills the table, once it is in sight: a trace may have a million spans.
-    fn list(&mut self) {
+    fn list(&mut self, page: Page) {
         let report = self.chart.look(|chart| chart.timeline().shared());
+        let ranks = page.span_ranks();
         let is_folded = self.below.html().class_list().contains("folded");
-        if !is_folded && self.listed.as_ref().is_none_or(|listed| !Rc::ptr_eq(listed, &report)) {
-            self.table.set_rows(SpanRow::of(&report), "No span has this name.");
+        let is_listed = self.listed.as_ref().is_some_and(|listed| Rc::ptr_eq(listed, &report))
+            && (Rc::ptr_eq(&self.listed_ranks, &ranks) || self.listed_ranks == ranks);
+        if !is_folded && !is_listed {
+            self.table.set_rows(
+                SpanRow::of(&report, ranks.as_deref().unwrap_or_default()),
+                "No span has this name.",
+            );
             self.table.set_hits(self.chart.look(TimelineChart::hits));
-            self.listed = Some(report);
+            (self.listed, self.listed_ranks) = (Some(report), ranks);
         }
     }
 
@@ -292,9 +307,18 @@ fn formats(page: Page, chart: ChartCanvas<TimelineChart>) -> Vec<export::Format>
     let json = move || serde_json::to_string_pretty(&*full()?).ok();
     vec![
         svg_format(chart),
-        ("CSV table", "csv", Box::new(move || Some(spans_csv(&full()?)))),
+        (
+            "CSV table",
+            "csv",
+            Box::new(move || Some(spans_csv(&full()?, page.span_ranks().as_deref().unwrap_or_default()))),
+        ),
         ("JSON report", "json", Box::new(json)),
     ]
+}
+
+/// Returns whether the trace may be compared with what Jaeger UI draws of it: it came from a Jaeger, or from a page around this one.
+fn is_of_jaeger(page: Page) -> bool {
+    page.address().embed || page.fetching().jaeger(page).is_some()
 }
 
 /// Wants the trace that is shown, the span that has the focus and, once the trace is there, drag and slack.
@@ -329,13 +353,18 @@ fn want_trace(page: Page) {
         queries.linked.want(page, queries::LinkedTraces { of: of.clone() });
     }
     if report.is_some() {
-        queries.pressures.want(page, queries::Pressures { of });
+        queries.pressures.want(page, queries::Pressures { of: of.clone() });
+        if is_of_jaeger(page) {
+            queries.jaeger_path.want(page, queries::JaegerPath { of: of.clone() });
+        }
+        queries.among_like.want(page, queries::AmongLike { of });
     }
 }
 
 impl PageView for TimelineView {
-    /// Reports of the trace and of those that are linked to it, drag and slack, and why there is no timeline.
-    type Content = ((u64, Option<u64>), u64, &'static str);
+    /// Reports of the trace and of those that are linked to it, drag and slack, how slow spans are among those like them, and why
+    /// there is no timeline.
+    type Content = ((u64, Option<u64>), u64, [u64; 2], &'static str);
 
     fn ask(page: Page, address: &Address) {
         if address.trace.is_none() {
@@ -359,7 +388,12 @@ impl PageView for TimelineView {
         let is_shown = page.shown().is_some_and(|shown| shown.report().is_some());
         let why = timeline::why_empty(is_shown, is_waiting, is_chosen);
         let linked = is_linked.then(|| queries.linked.revision());
-        Some(((queries.trace.revision(), linked), queries.pressures.revision(), why))
+        Some((
+            (queries.trace.revision(), linked),
+            queries.pressures.revision(),
+            [queries.among_like.revision(), queries.jaeger_path.revision()],
+            why,
+        ))
     }
 
     fn is_stale(&self, page: Page) -> bool {
@@ -367,7 +401,7 @@ impl PageView for TimelineView {
     }
 
     fn take(&mut self, page: Page, now: &Self::Content, before: Option<&Self::Content>) {
-        self.frame.set_text(now.2);
+        self.frame.set_text(now.3);
         let is_taken = before.is_none_or(|before| before.0 != now.0) && self.take_trace(page);
         // Of several traces only one has a request that waits.
         if (is_taken || before.is_none_or(|before| before.1 != now.1))
@@ -382,7 +416,14 @@ impl PageView for TimelineView {
         self.chart.with(|chart| chart.follow(page));
         self.overview.paint();
         self.show_linked(page);
-        self.list();
+        let differences = page.queries().jaeger_path.fresh().filter(|_| is_of_jaeger(page));
+        let report = self.chart.look(|chart| chart.timeline().shared());
+        let words = differences.as_deref().and_then(Option::as_ref);
+        let words = words.filter(|_| page.shown_trace().is_some_and(|trace| !trace.linked));
+        let words = words.map(|of| timeline::jaeger_path::difference_words(&report, of)).unwrap_or_default();
+        self.jaeger_words.show(!words.is_empty());
+        self.jaeger_words.set_text(&words);
+        self.list(page);
     }
 
     fn search(&mut self, page: Page, finder: &Finder) -> SearchResult {

@@ -358,6 +358,8 @@ proptest! {
         };
         cases.add(queries::Pressures { of: trace.clone() });
         cases.add(queries::LinkedTraces { of: trace.clone() });
+        cases.add(queries::AmongLike { of: trace.clone() });
+        cases.add(queries::JaegerPath { of: trace.clone() });
         cases.add(queries::MissingTraces { group: 0 });
         cases.add(trace);
         cases.add(queries::FindSpans { trace_id: trace_id.clone(), settings: paths(), group: 0, search: search() });

@@ -1,6 +1,8 @@
 //! The timeline of one trace: its chart, the tips of its spans, the table of all of them.
 
 pub mod chart;
+pub mod jaeger_path;
+pub mod like;
 pub mod messages;
 mod table;
 

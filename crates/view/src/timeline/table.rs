@@ -5,13 +5,15 @@ use crate::say::subject::takes;
 use crate::say::tip::TipLine;
 use crate::table::{Attributes, Column, Number, Table};
 use crate::timeline::chart::{Timeline, marks};
+use crate::timeline::like;
 use crate::timeline::messages::received_words;
 use crate::views::WORKING;
+use pathlight_backend::source::jaeger_id;
 use pathlight_base::format::{
     DASH, counted, duration_us, endpoint as endpoint_words, moment, printable, share,
 };
 use pathlight_engine::flame::{SpanWaiting, TraceReport};
-use pathlight_engine::queries::most_time;
+use pathlight_engine::queries::{LikeRank, most_time};
 use pathlight_engine::verdict::TimedSubject;
 use pathlight_trace::Endpoint;
 use std::collections::BTreeMap;
@@ -40,7 +42,7 @@ pub fn title(report: &TraceReport) -> Title {
         endpoint: endpoint.cloned(),
         latency_us,
         words: format!("{}, {}", duration_us(latency_us), counted(report.endpoint.len() as u64, "span")),
-        id: report.trace_id.trim_start_matches('0').to_owned(),
+        id: jaeger_id(&report.trace_id),
         hint: format!("Trace {}, {} UTC", report.trace_id, moment(report.start_us)),
     }
 }
@@ -180,13 +182,16 @@ pub struct SpanRow {
     pub at: u32,
     /// Time of its own segments of the critical path in microseconds.
     own_us: u64,
+    /// How slow it is among those like it, once that is known.
+    rank: LikeRank,
     trace: Rc<TraceReport>,
 }
 
 impl SpanRow {
-    /// Returns the spans of a trace.
-    pub fn of(trace: &Rc<TraceReport>) -> Vec<SpanRow> {
-        let row = |at| SpanRow { at, own_us: 0, trace: trace.clone() };
+    /// Returns the spans of a trace, with how slow each is among those like it as far as that is known.
+    pub fn of(trace: &Rc<TraceReport>, ranks: &[LikeRank]) -> Vec<SpanRow> {
+        let rank = |at: u32| ranks.get(at as usize).copied().unwrap_or_default();
+        let row = |at| SpanRow { at, own_us: 0, rank: rank(at), trace: trace.clone() };
         let mut rows: Vec<SpanRow> = (0..trace.endpoint.len() as u32).map(row).collect();
         let times = trace.segment_start_us.iter().zip(&trace.segment_end_us);
         for (at, (start, end)) in trace.segment_span.iter().zip(times) {
@@ -229,9 +234,9 @@ impl SpanRow {
 }
 
 /// Returns all spans as comma-separated values.
-pub fn spans_csv(trace: &Rc<TraceReport>) -> String {
+pub fn spans_csv(trace: &Rc<TraceReport>, ranks: &[LikeRank]) -> String {
     let mut table = table();
-    table.set_rows(SpanRow::of(trace));
+    table.set_rows(SpanRow::of(trace, ranks));
     table.csv()
 }
 
@@ -256,6 +261,15 @@ pub fn table() -> Table<SpanRow> {
             row.of_column(&row.trace.duration_us).unwrap_or(0).into()
         })
         .csv(&["duration_us"]),
+        Column::text("like", "Among like", like::HINT, |row: &SpanRow| like::rank_words(row.rank).into())
+            .by(|a, b| a.rank.percentile().cmp(&b.rank.percentile()))
+            .low(1)
+            .if_any()
+            .csv_as(&["like", "like_shorter"], |row| {
+                let is_known = row.rank.like > 0;
+                let text = |spans: u64| if is_known { spans.to_string() } else { String::new() };
+                vec![text(row.rank.like), text(row.rank.shorter)]
+            }),
         Column::share(
             "own",
             "Self on path",
@@ -329,14 +343,14 @@ mod tests {
     #[test]
     fn every_span_is_a_line_with_its_time_on_the_path() {
         let mut table = table();
-        table.set_rows(SpanRow::of(&Rc::new(report())));
+        table.set_rows(SpanRow::of(&Rc::new(report()), &[]));
         assert_eq!(
             table.csv(),
-            "span,parent,service,operation,start_us,duration_us,own_path_us,drag_us,slack_us,what\r\n\
-             0,,shop,GET /cart,0,100,40,100,0,path\r\n\
-             1,0,shop,query,10,60,0,,,\"error, async\"\r\n"
+            "span,parent,service,operation,start_us,duration_us,like,like_shorter,own_path_us,drag_us,slack_us,what\r\n\
+             0,,shop,GET /cart,0,100,,,40,100,0,path\r\n\
+             1,0,shop,query,10,60,,,0,,,\"error, async\"\r\n"
         );
-        let cells: Vec<CellText> = [5, 6].map(|column| table.cell(column, 0)).to_vec();
+        let cells: Vec<CellText> = [6, 7].map(|column| table.cell(column, 0)).to_vec();
         assert_eq!(cells[0], CellText::Bar(0.4, duration_us(40_u64)));
         assert_eq!(table.cell(5, 1), CellText::Bar(0.0, DASH.to_owned()));
         assert_eq!(table.cell(6, 1), CellText::Text(DASH.to_owned()));
@@ -364,7 +378,7 @@ mod tests {
     fn title_and_tip_say_what_a_trace_and_its_spans_are() {
         let title = title(&report());
         assert_eq!(title.endpoint, Some(Endpoint::new("shop", "GET /cart")));
-        assert_eq!((title.latency_us, title.id.as_str()), (100, "ab"));
+        assert_eq!((title.latency_us, title.id.as_str()), (100, "00000000000000ab"));
         assert_eq!(title.words, format!("{}, 2 spans", duration_us(100_u64)));
         let timeline = Timeline::new(report());
         let lines = tip(&timeline, 1);
