@@ -8,7 +8,7 @@ use super::pool::Input;
 use js_sys::{Array, Reflect, Uint8Array};
 use pathlight_backend::growth::{Documents, Growing, Part, Taken};
 use pathlight_backend::{
-    Connection, Dialect, FetchPlan, FetchProgress, FetchStep, Listing, Lost, Outcome, Reply, Scan,
+    Caller, Connection, Dialect, FetchPlan, FetchProgress, FetchStep, Listing, Lost, Outcome, Reply, Scan,
     ServerAnswer, ServerListing, Trouble, retry_after_s,
 };
 use std::cell::{Cell, RefCell};
@@ -30,8 +30,6 @@ pub struct FetchJob {
     pub plan: Option<FetchPlan>,
     /// Absolute addresses of the files to fetch.
     pub files: Vec<String>,
-    /// Goes with every request to Jaeger, and only there.
-    pub token: Option<String>,
     /// Origins that may lead to others.
     pub leads: Leads,
 }
@@ -63,7 +61,6 @@ pub struct Fetch(Rc<Inner>);
 
 struct Inner {
     connection: Connection,
-    token: Option<String>,
     leads: Leads,
     plan: RefCell<Option<FetchPlan>>,
     files: RefCell<Vec<String>>,
@@ -82,7 +79,6 @@ impl Fetch {
     pub fn start(job: FetchJob, on_event: impl Fn(FetchEvent) + 'static) -> Fetch {
         let fetch = Fetch(Rc::new(Inner {
             connection: job.connection,
-            token: job.token,
             leads: job.leads,
             plan: RefCell::new(job.plan),
             files: RefCell::new(job.files),
@@ -170,8 +166,8 @@ impl Fetch {
             self.0.bytes.set(self.0.bytes.get() + bytes);
             (self.0.on_event)(FetchEvent::Moved);
         };
-        let Inner { connection, token, leads, .. } = &*self.0;
-        let (reply, body) = get(url, connection, token.as_deref(), leads, signal, moved).await;
+        let Inner { connection, leads, .. } = &*self.0;
+        let (reply, body) = get(url, connection, leads, signal, moved).await;
         if signal.aborted() {
             return;
         }
@@ -202,8 +198,9 @@ impl Fetch {
         self.0.abort.replace(Some(abort));
         for url in self.0.files.take() {
             let moved = |bytes: u64| self.0.bytes.set(self.0.bytes.get() + bytes);
-            let connection = Connection { base: url.clone(), has_token: false, ..self.0.connection.clone() };
-            let (reply, body) = get(&url, &connection, None, &self.0.leads, &signal, moved).await;
+            let page_origin = self.0.connection.page_origin.clone();
+            let connection = Connection { base: url.clone(), page_origin, caller: Caller::default() };
+            let (reply, body) = get(&url, &connection, &self.0.leads, &signal, moved).await;
             if signal.aborted() {
                 return;
             }
@@ -237,13 +234,12 @@ impl Fetch {
 pub async fn list(
     mut listing: Listing,
     connection: &Connection,
-    token: Option<&str>,
     leads: &Leads,
 ) -> Result<(Dialect, Vec<String>), Trouble> {
     let Ok(abort) = AbortController::new() else { return Err(Trouble::Lost(Lost::Down)) };
     let mut url = listing.url();
     loop {
-        let (reply, body) = get(&url, connection, token, leads, &abort.signal(), |_| ()).await;
+        let (reply, body) = get(&url, connection, leads, &abort.signal(), |_| ()).await;
         let text = match body {
             Some(body) => JsFuture::from(body.text()).await.ok().and_then(|text| text.as_string()),
             None => None,
@@ -384,7 +380,6 @@ async fn leads_on(url: &str) -> bool {
 async fn get(
     url: &str,
     connection: &Connection,
-    token: Option<&str>,
     leads: &Leads,
     signal: &AbortSignal,
     moved: impl Fn(u64),
@@ -393,7 +388,7 @@ async fn get(
         return (Reply::Lost(Lost::Mixed), None);
     }
     let policy = Watch::policy();
-    let response = match request(url, token, leads, signal).await {
+    let response = match request(url, &connection.caller, leads, signal).await {
         Ok(Some(response)) => response,
         Ok(None) => return (Reply::Lost(Lost::Elsewhere), None),
         Err(_) if signal.aborted() => return (Reply::Lost(Lost::Broken), None),
@@ -411,14 +406,14 @@ async fn get(
 
 async fn request(
     url: &str,
-    token: Option<&str>,
+    caller: &Caller,
     leads: &Leads,
     signal: &AbortSignal,
 ) -> Result<Option<Response>, JsValue> {
     let headers = Headers::new()?;
     headers.set("Accept", "application/json")?;
-    if let Some(token) = token {
-        headers.set("Authorization", &format!("Bearer {token}"))?;
+    for (name, value) in caller.headers() {
+        headers.set(&name, &value)?;
     }
     let options = RequestInit::new();
     options.set_headers(&headers);

@@ -10,6 +10,9 @@ pub const OPENED: &str = "pathlight-opened";
 /// The dialect a Jaeger or Tempo was understood in; its whole base address follows.
 pub const DIALECT: &str = "pathlight-dialect-";
 
+/// The tenant that a Jaeger or Tempo is to be asked as, if the user wants that to be remembered; its origin follows.
+pub const TENANT: &str = "pathlight-tenant-";
+
 /// Key of the choices about the columns of a table; its name follows.
 pub const COLUMNS: &str = "pathlight-columns-";
 

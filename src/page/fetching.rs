@@ -4,10 +4,15 @@ use crate::dom;
 use crate::fetch::{End, Fetch, FetchEvent, FetchJob, FileGrowth, Leads, tail};
 use crate::page::Page;
 use crate::pool::Input;
-use crate::settings::{self, DIALECT, Store};
+use crate::settings::{self, DIALECT, Store, TENANT};
 use pathlight_backend::growth::Taken;
 use pathlight_backend::source::{DEMO, FetchSource, TraceSearch, Wanted};
-use pathlight_backend::{Connection, Dialect, FetchPlan, FetchProgress, FetchTrouble, Lost, Trouble};
+use pathlight_backend::{
+    Caller, Connection, Dialect, FetchPlan, FetchProgress, FetchTrouble, Lost, Tenant, Trouble, trace_name,
+};
+use pathlight_view::address::Address;
+use pathlight_view::address::comparing::ComparedSide;
+use pathlight_view::views::View;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -69,8 +74,8 @@ struct Inner {
     dialects: RefCell<BTreeMap<String, Dialect>>,
     /// The state of following.
     live: Live,
-    /// An origin and the bearer token for it; in memory only.
-    token: RefCell<Option<(String, String)>>,
+    /// An origin, and what goes with requests to it; in memory only, but for a tenant that is to be remembered.
+    caller: RefCell<Option<(String, Caller)>>,
 }
 
 /// State of following: the page looks for new traces from time to time.
@@ -178,16 +183,28 @@ impl Fetching {
         self.0.dialects.borrow_mut().insert(base.to_owned(), dialect);
     }
 
-    /// Returns the bearer token for a whole address.
-    pub fn token(&self, url: &str) -> Option<String> {
-        let token = self.0.token.borrow();
-        token.as_ref().filter(|(of, _)| origin(url).as_ref() == Some(of)).map(|(_, token)| token.clone())
+    /// Returns what goes with requests to a whole address.
+    pub fn caller(&self, url: &str) -> Caller {
+        let Some(place) = origin(url) else { return Caller::default() };
+        let caller = self.0.caller.borrow();
+        match caller.as_ref().filter(|(of, _)| *of == place) {
+            Some((_, caller)) => caller.clone(),
+            None => Caller { token: None, tenants: self.remembered_tenant(url).into_iter().collect() },
+        }
     }
 
-    /// Sets or takes away the bearer token for a whole address.
-    pub fn set_token(&self, url: &str, token: &str) {
-        let fresh = origin(url).filter(|_| !token.is_empty()).map(|origin| (origin, token.to_owned()));
-        self.0.token.replace(fresh);
+    /// Sets what goes with requests to a whole address. The tenant is remembered over visits only where that is asked for.
+    pub fn set_caller(&self, url: &str, caller: Caller, is_remembered: bool) {
+        let Some(place) = origin(url) else { return };
+        let kept = caller.tenants.first().filter(|_| is_remembered);
+        let kept = kept.map(|tenant| format!("{}: {}", tenant.header(), tenant.name()));
+        settings::put(Store::Browser, &format!("{TENANT}{place}"), &kept.unwrap_or_default());
+        self.0.caller.replace(Some((place, caller)));
+    }
+
+    /// Returns the tenant that is remembered for a whole address.
+    pub fn remembered_tenant(&self, url: &str) -> Option<Tenant> {
+        Tenant::parse(&settings::get(Store::Browser, &format!("{TENANT}{}", origin(url)?))?)
     }
 
     /// Returns whether the page looks for what is new, or does so again when it is no longer paused.
@@ -336,11 +353,10 @@ impl Fetching {
             Ok(plan) => Some(plan.speaking(self.dialect(&connection.base))),
             Err(trouble) => return self.looked(page, Some(trouble.explain(&connection))),
         };
-        let token = self.token(&connection.base);
         live.heard_ms.set(js_sys::Date::now());
         let fetching = self.clone();
         let leads = self.0.leads.clone();
-        let job = FetchJob { connection, plan, files: Vec::new(), token, leads };
+        let job = FetchJob { connection, plan, files: Vec::new(), leads };
         let fetch = Fetch::start(job, move |event| {
             let live = &fetching.0.live;
             if live.run.get() != run {
@@ -429,8 +445,8 @@ impl Fetching {
             fetch.cancel();
         }
         self.0.linked.replace(Some(trace_ids));
-        let (token, leads) = (self.token(&connection.base), self.0.leads.clone());
-        let job = FetchJob { connection, plan: Some(plan), files: Vec::new(), token, leads };
+        let leads = self.0.leads.clone();
+        let job = FetchJob { connection, plan: Some(plan), files: Vec::new(), leads };
         let fetching = self.clone();
         let fetch = Fetch::start(job, move |event| fetching.hear(page, event));
         self.0.fetch.replace(Some(fetch));
@@ -487,13 +503,18 @@ impl Fetching {
                 }
             }
         };
-        let token = self.token(&connection.base);
-        Some(FetchJob { connection, plan, files, token, leads: self.0.leads.clone() })
+        Some(FetchJob { connection, plan, files, leads: self.0.leads.clone() })
     }
 
     fn hear(&self, page: Page, event: FetchEvent) {
         match event {
-            FetchEvent::Input(input) => page.load(vec![input]),
+            FetchEvent::Input(input) => {
+                let side = compared_side(&page.address(), &input.name);
+                match side {
+                    Some(side) => page.load_fetched_side(input, side),
+                    None => page.load(vec![input]),
+                }
+            }
             FetchEvent::Moved => {
                 let now_ms = js_sys::Date::now();
                 if now_ms - self.0.reported_ms.get() >= TELL_MS {
@@ -572,8 +593,8 @@ impl Fetching {
 
     /// Returns the connection to a whole base address.
     pub fn connection_to(&self, base: String) -> Connection {
-        let has_token = self.token(&base).is_some();
-        Connection { base, page_origin: page_origin(), has_token }
+        let caller = self.caller(&base);
+        Connection { base, page_origin: page_origin(), caller }
     }
 }
 
@@ -603,6 +624,14 @@ pub fn page_origin() -> String {
         .ok()
         .and_then(|origin| origin.as_string())
         .unwrap_or_default()
+}
+
+/// Returns the side that a fetched trace is of, where the address has two traces compared: the first that it names is A.
+fn compared_side(address: &Address, name: &str) -> Option<ComparedSide> {
+    let Wanted::Traces(ids) = &address.source.wanted else { return None };
+    let first = address.trace.as_ref().filter(|_| ids.len() == 2 && address.view == View::Compare)?;
+    let is_first = *name == trace_name(&first.trace_id);
+    Some(if is_first { ComparedSide::A } else { ComparedSide::B })
 }
 
 /// Writes the times into a search without them, so that a link to it finds the same; it ends so long ago.

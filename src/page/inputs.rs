@@ -140,6 +140,13 @@ impl Page {
         self.load_group(inputs, group);
     }
 
+    /// Reads what the address names into a side of a comparison, which begins if there is none.
+    pub fn load_fetched_side(self, input: Input, side: ComparedSide) {
+        self.amend(Address::compare_sets);
+        let group = self.0.address.borrow().side(side).group;
+        self.load_group(vec![input], group);
+    }
+
     /// Returns what a side is called: after the files of its set, or after its percentile range.
     pub fn side_name(self, side: ComparedSide) -> String {
         let selection = self.address().side(side);

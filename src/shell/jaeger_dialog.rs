@@ -7,7 +7,9 @@ use crate::page::fetching::{now_us, resolve};
 use crate::shell::explanation::explanation;
 use crate::widgets::dialog;
 use pathlight_backend::source::{FetchSource, TraceSearch, Wanted, jaeger_id};
-use pathlight_backend::{Connection, FetchPlan, Listing, Trouble, logfmt_of_tags, tags_of_logfmt};
+use pathlight_backend::{
+    Caller, Connection, FetchPlan, Listing, TENANT_HEADERS, Tenant, Trouble, logfmt_of_tags, tags_of_logfmt,
+};
 use pathlight_base::format as words;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -53,6 +55,11 @@ struct Form {
     limit: El,
     ids: El,
     token: El,
+    tenant: El,
+    tenant_header: El,
+    tenant_headers: El,
+    /// Whether the tenant is remembered.
+    remembers: El,
     adds: El,
     trouble: El,
     /// Counts lists asked for, so that an older one does not overwrite a newer.
@@ -120,7 +127,9 @@ impl Form {
             base: input("jaeger-dialog-base", "url").attr("placeholder", "https://jaeger.example or /jaeger"),
             connect: button("Connect").test("jaeger-dialog-list"),
             state: span("muted small", "").test("jaeger-dialog-state").attr("role", "status"),
-            service: input("jaeger-dialog-service", "text").attr("list", "jaeger-services"),
+            service: input("jaeger-dialog-service", "text")
+                .attr("list", "jaeger-services")
+                .attr("placeholder", "all, where it can search all"),
             services: el("datalist").attr("id", "jaeger-services"),
             operation: input("jaeger-dialog-operation", "text")
                 .attr("list", "jaeger-operations")
@@ -138,6 +147,10 @@ impl Form {
             token: input("jaeger-dialog-token", "password")
                 .attr("autocomplete", "off")
                 .attr("placeholder", "none"),
+            tenant: input("jaeger-dialog-tenant", "text").attr("placeholder", "none"),
+            tenant_header: input("jaeger-dialog-tenant-header", "text").attr("list", "jaeger-tenant-headers"),
+            tenant_headers: el("datalist").attr("id", "jaeger-tenant-headers"),
+            remembers: input("jaeger-dialog-remembers", "checkbox"),
             adds: input("jaeger-dialog-adds", "checkbox"),
             trouble: div("jaeger-dialog-trouble").test("jaeger-dialog-trouble").attr("role", "alert"),
             asked: Rc::default(),
@@ -174,8 +187,14 @@ impl Form {
                     labelled("Bearer token (kept in memory only)", &self.token),
                 ],
             ),
+            row(
+                "jaeger-dialog-pair",
+                &[labelled("Tenant", &self.tenant), labelled("Header that names it", &self.tenant_header)],
+            ),
+            el("label").class("check").child(&self.remembers).text("Remember the tenant in this browser"),
             self.services.clone(),
             self.operations.clone(),
+            self.tenant_headers.clone(),
             self.trouble.clone(),
         ])
     }
@@ -193,7 +212,7 @@ impl Form {
             Wanted::Search(search) => (**search).clone(),
             _ => TraceSearch::default(),
         };
-        set(&self.service, &search.service);
+        set(&self.service, search.service());
         set(&self.operation, &search.operation);
         set(&self.tags, &logfmt_of_tags(&search.tags));
         set(&self.min, &search.min_duration);
@@ -212,8 +231,15 @@ impl Form {
             range.set_value(if custom.is_some() { "0" } else { "3600" });
         }
         self.show_times();
+        options(&self.tenant_headers, &TENANT_HEADERS.map(str::to_owned));
         if let Ok(base) = self.base() {
-            set(&self.token, &self.page.fetching().token(&base).unwrap_or_default());
+            let Caller { token, tenants } = self.page.fetching().caller(&base);
+            set(&self.token, &token.unwrap_or_default());
+            set(&self.tenant, tenants.first().map_or("", Tenant::name));
+            set(&self.tenant_header, tenants.first().map_or(TENANT_HEADERS[0], Tenant::header));
+            if let Some(remembers) = self.remembers.as_kind::<HtmlInputElement>() {
+                remembers.set_checked(self.page.fetching().remembered_tenant(&base).is_some());
+            }
         }
     }
 
@@ -310,10 +336,10 @@ impl Form {
     ) {
         let number = self.asked.get() + 1;
         self.asked.set(number);
-        let (form, token) = (self.clone(), self.token());
+        let form = self.clone();
         spawn_local(async move {
             let leads = form.page.fetching().leads().clone();
-            let listed = list(listing, &connection, token.as_deref(), &leads).await;
+            let listed = list(listing, &connection, &leads).await;
             if form.asked.get() != number {
                 return;
             }
@@ -332,17 +358,24 @@ impl Form {
         });
     }
 
-    fn token(&self) -> Option<String> {
-        Some(value(&self.token)).filter(|token| !token.is_empty())
+    /// Returns what the fields say goes with the requests.
+    fn caller(&self) -> Result<Caller, Trouble> {
+        let tenant = value(&self.tenant);
+        let tenants = match tenant.is_empty() {
+            true => Vec::new(),
+            false => vec![Tenant::new(&value(&self.tenant_header), &tenant).ok_or(Trouble::NoTenant)?],
+        };
+        Ok(Caller { token: Some(value(&self.token)).filter(|token| !token.is_empty()), tenants })
     }
 
-    /// Takes base and token from the fields, with the user's consent to both.
+    /// Takes the base and what goes with the requests from the fields, with the user's consent to both.
     fn agree(&self) -> Option<(String, Connection)> {
-        match self.base() {
-            Ok(base) => {
+        match self.base().and_then(|base| Ok((base, self.caller()?))) {
+            Ok((base, caller)) => {
                 let fetching = self.page.fetching();
                 fetching.agree(&base);
-                fetching.set_token(&base, &value(&self.token));
+                let remembers = self.remembers.as_kind::<HtmlInputElement>();
+                fetching.set_caller(&base, caller, remembers.is_some_and(HtmlInputElement::checked));
                 let connection = fetching.connection_to(base.clone());
                 Some((base, connection))
             }
@@ -372,8 +405,9 @@ impl Form {
                 (Some(now_us.saturating_sub(seconds * 1_000_000)), Some(now_us))
             }
         };
+        let service = value(&self.service);
         Ok(Wanted::Search(Box::new(TraceSearch {
-            service: value(&self.service),
+            service: if service.is_empty() { TraceSearch::ALL.to_owned() } else { service },
             operation: value(&self.operation),
             start_us,
             end_us,

@@ -185,6 +185,16 @@ impl Scan {
         (self.first == Some(b'<')).then_some(if is_own { Trouble::Html } else { Trouble::Lost(Lost::Login) })
     }
 
+    /// Returns the words of an error that is about a tenant: those of Jaeger (`missing tenant header`, `unknown tenant`), or of
+    /// Tempo (`no org id`).
+    fn tenant_words(&self) -> Option<String> {
+        let words = String::from_utf8_lossy(&self.head);
+        let words = self.complaint().map_or_else(|| words.trim().to_owned(), |(_, words)| words);
+        let lower = words.to_ascii_lowercase();
+        let is_short = words.len() <= LONGEST && self.first != Some(b'<');
+        (is_short && (lower.contains("tenant") || lower.contains("org id"))).then_some(words)
+    }
+
     /// Returns what an error says of itself, whatever its content type, and whether in the form of the first dialect:
     /// `{"errors":[{"msg"}]}`, that of the third being `{"error":{"message"}}`.
     fn complaint(&self) -> Option<(bool, String)> {
@@ -307,7 +317,10 @@ pub(super) fn judge(dialect: Dialect, requested: Requested, reply: &Reply) -> Ve
         200..=299 if matches!(body.first, Some(b'{' | b'[')) && !body.is_whole_json() => {
             Verdict::Again(Trouble::Lost(Lost::Broken))
         }
-        401 => Verdict::Over(Trouble::Unauthorized),
+        401 => Verdict::Over(match body.tenant_words() {
+            Some(words) => Trouble::Tenant(words),
+            None => Trouble::Unauthorized,
+        }),
         403 => Verdict::Over(Trouble::Forbidden(complaint.unwrap_or_default())),
         // The third dialect has no other way to say that a search finds nothing.
         404 if is_no_trace && requested == Requested::Trace => Verdict::Nothing,

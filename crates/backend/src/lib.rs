@@ -6,6 +6,7 @@
 //! two dialects, see [`Dialect`]; which one is found out by asking.
 
 mod answer;
+mod caller;
 mod fields;
 pub mod growth;
 mod listing;
@@ -15,8 +16,9 @@ pub mod source;
 mod trouble;
 
 pub use answer::{Reply, Scan, ServerAnswer, retry_after_s};
+pub use caller::{Caller, TENANT_HEADERS, Tenant, is_tenant_header};
 pub use fields::{go_duration_ns, logfmt_of_tags, tags_of_logfmt};
 pub use listing::{Listing, ServerListing};
-pub use plan::{FetchPlan, FetchProgress, FetchStep, Outcome};
+pub use plan::{FetchPlan, FetchProgress, FetchStep, Outcome, trace_name};
 pub use request::{Dialect, trace_link, traces_link};
 pub use trouble::{Connection, FetchTrouble, Lost, Trouble};

@@ -7,7 +7,7 @@
 use super::answer::{Requested, Verdict, judge};
 use super::fields::normal_tags;
 use super::{Dialect, Reply, Trouble, go_duration_ns, request};
-use crate::source::{TraceSearch, Wanted};
+use crate::source::{TraceSearch, Wanted, jaeger_id};
 use pathlight_base::format as words;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -177,6 +177,9 @@ impl FetchPlan {
         match wanted {
             Wanted::Nothing => {}
             Wanted::Traces(ids) => {
+                if let Some(id) = ids.iter().find(|id| !is_id(id)) {
+                    return Err(Trouble::Id(id.clone()));
+                }
                 plan.whole = ids.len() as u64;
                 for (key, id) in (0..).zip(ids) {
                     plan.open(key, 0, Part::new(What::Id(id.clone()), 1));
@@ -194,9 +197,16 @@ impl FetchPlan {
         self
     }
 
-    /// Returns the dialect in which answers have come, if any has.
+    /// Returns the dialect in which answers have come, if any has. One that was taken only because another asks for a service is
+    /// none to be remembered.
     pub fn dialect(&self) -> Option<Dialect> {
-        self.is_dialect_known.then_some(self.dialect)
+        (self.is_dialect_known && !self.lacks_service()).then_some(self.dialect)
+    }
+
+    /// Returns whether a search of all services was refused by who can search one.
+    fn lacks_service(&self) -> bool {
+        let is_of_all = !self.search.service.is_empty() && self.search.service().is_empty();
+        is_of_all && matches!(self.refused, Some(Trouble::Says { status: 400, .. }))
     }
 
     /// Cuts the range of a search into its first slices.
@@ -350,6 +360,7 @@ impl FetchPlan {
         let next = if self.is_dialect_known { None } else { self.untried.pop_front() };
         match next {
             Some(dialect) => self.dialect = dialect,
+            None if self.lacks_service() => self.outcome.trouble = Some(Trouble::NoService),
             None => self.outcome.trouble = self.refused.clone(),
         }
     }
@@ -486,6 +497,16 @@ fn order(end_us: u64) -> u64 {
     u64::MAX - end_us
 }
 
+/// Returns what the answer with a trace is called.
+pub fn trace_name(id: &str) -> String {
+    format!("trace {}", jaeger_id(id))
+}
+
+/// Returns whether a text is a trace id as Jaeger and Tempo know them.
+fn is_id(text: &str) -> bool {
+    text.len() <= 32 && text.bytes().all(|digit| digit.is_ascii_hexdigit())
+}
+
 /// Checks a search and fills in its times and limit; returns the limit.
 fn fill_in(search: &mut TraceSearch, now_us: u64) -> Result<u32, Trouble> {
     const HOUR_US: u64 = 3_600_000_000;
@@ -530,7 +551,7 @@ impl What {
             What::Range(from, to) => {
                 format!("traces from {} to {} UTC", words::moment(*from), words::moment(*to))
             }
-            What::Id(id) => format!("trace {id}"),
+            What::Id(id) => trace_name(id),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Troubles with a Jaeger query service, each with what helps.
 
+use crate::Caller;
+
 /// Reason why no answer came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
@@ -26,6 +28,10 @@ pub enum Trouble {
     Lost(Lost),
     /// 401.
     Unauthorized,
+    /// 401 for want of a tenant that is known, with its own words.
+    Tenant(String),
+    /// A tenant that no header can name.
+    NoTenant,
     /// 403, with Jaeger's own words.
     Forbidden(String),
     /// Something answers, but it is a page for people.
@@ -54,6 +60,8 @@ pub enum Trouble {
     Range,
     /// A search without a service.
     NoService,
+    /// A text that is no trace id.
+    Id(String),
     /// A text that is no address of a file.
     Source(String),
     /// A file that is not there.
@@ -72,8 +80,8 @@ pub struct Connection {
     pub base: String,
     /// Origin of the page, as a browser sends it; `null` for a file on disk.
     pub page_origin: String,
-    /// Whether a bearer token goes with the requests.
-    pub has_token: bool,
+    /// What goes with the requests to it.
+    pub caller: Caller,
 }
 
 /// Trouble as it is shown; text between backticks is to be typed.
@@ -92,7 +100,7 @@ pub struct FetchTrouble {
 impl Trouble {
     /// Returns what happened and what helps.
     pub fn explain(&self, place: &Connection) -> FetchTrouble {
-        let Connection { base, page_origin, has_token } = place;
+        let Connection { base, page_origin, caller } = place;
         let origin = origin_of(base);
         let proxy = format!(
             "Or serve this page beside it: `pathlight serve dist --jaeger {base}`, base URL `/jaeger`."
@@ -102,13 +110,15 @@ impl Trouble {
         let drop = "Or save the traces in Jaeger UI (Download Results, Trace JSON) and drop the files here.";
         let (message, cures) = match self {
             Trouble::Lost(Lost::Cors) => {
-                let (token, header) = if *has_token {
-                    (
-                        ", allowed_headers: [\"Authorization\"]",
-                        " A bearer token needs Jaeger 2 or a proxy: Jaeger 1 does not answer the preflight request that browsers send first.",
-                    )
+                let names: Vec<String> =
+                    caller.headers().iter().map(|(name, _)| format!("\"{name}\"")).collect();
+                let (token, header) = if names.is_empty() {
+                    (String::new(), "")
                 } else {
-                    ("", "")
+                    (
+                        format!(", allowed_headers: [{}]", names.join(", ")),
+                        " A bearer token or a tenant needs Jaeger 2 or a proxy: Jaeger 1 does not answer the preflight request that browsers send first.",
+                    )
                 };
                 (
                     format!("{origin} answers, but does not allow pages of {page_origin} to read it (CORS)."),
@@ -172,7 +182,7 @@ impl Trouble {
             Trouble::Unauthorized => (
                 format!("{base} asks for a login or a token (401)."),
                 vec![
-                    if *has_token {
+                    if caller.token.is_some() {
                         "The bearer token is not accepted: paste a fresh one, then retry.".to_owned()
                     } else {
                         "Enter a bearer token; it is kept in memory only.".to_owned()
@@ -181,6 +191,18 @@ impl Trouble {
                         .to_owned(),
                     drop.to_owned(),
                 ],
+            ),
+            Trouble::Tenant(words) => (
+                format!("{base} wants to know whose traces are asked for, and does not know it by this request{}.", said(words)),
+                vec![
+                    "Enter the tenant, and the header that names it: Jaeger takes `x-tenant`, Tempo `X-Scope-OrgID`, unless told otherwise."
+                        .to_owned(),
+                    "Ask whoever runs it what your tenant is called.".to_owned(),
+                ],
+            ),
+            Trouble::NoTenant => (
+                "This is no tenant, or no header that may name one.".to_owned(),
+                vec!["Write the tenant in ASCII, and a header such as `x-tenant` or `X-Scope-OrgID`.".to_owned()],
             ),
             Trouble::Forbidden(words) => (
                 format!("{base} does not let you read traces (403){}.", said(words)),
@@ -233,6 +255,10 @@ impl Trouble {
                 "The time range ends before it starts.".to_owned(),
                 vec!["Change one of the two times.".to_owned()],
             ),
+            Trouble::Id(text) => (
+                format!("\u{201c}{text}\u{201d} is no trace id."),
+                vec!["Write up to 32 digits, each of 0 to 9 and a to f.".to_owned()],
+            ),
             Trouble::NoService => (
                 "A search needs a service.".to_owned(),
                 vec!["Choose one of the list, or enter trace ids instead.".to_owned()],
@@ -272,12 +298,16 @@ fn origin_of(url: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Tenant;
 
     fn place(has_token: bool) -> Connection {
         Connection {
             base: "https://jaeger.example:16686/base".to_owned(),
             page_origin: "https://tools.example".to_owned(),
-            has_token,
+            caller: Caller {
+                token: has_token.then(|| "t".to_owned()),
+                tenants: Tenant::parse("x-tenant: a").into_iter().filter(|_| has_token).collect(),
+            },
         }
     }
 
@@ -299,7 +329,10 @@ mod tests {
             assert!(cures.contains(words), "{words} is not in {cures}");
         }
         let with_token = Trouble::Lost(Lost::Cors).explain(&place(true)).cures;
-        assert!(with_token[0].contains("allowed_headers: [\"Authorization\"]"), "{with_token:?}");
+        assert!(
+            with_token[0].contains("allowed_headers: [\"Authorization\", \"x-tenant\"]"),
+            "{with_token:?}"
+        );
     }
 
     #[test]
@@ -313,6 +346,8 @@ mod tests {
             Trouble::Lost(Lost::Login),
             Trouble::Lost(Lost::Elsewhere),
             Trouble::Unauthorized,
+            Trouble::Tenant(text()),
+            Trouble::NoTenant,
             Trouble::Forbidden(String::new()),
             Trouble::Html,
             Trouble::NoApi { status: 404 },
@@ -324,6 +359,7 @@ mod tests {
             Trouble::Tags(text()),
             Trouble::Range,
             Trouble::NoService,
+            Trouble::Id(text()),
             Trouble::NoFile { status: 404 },
             Trouble::Base(text()),
             Trouble::Source(text()),

@@ -5,15 +5,15 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use pathlight_backend::source::{TraceSearch, Wanted, jaeger_id};
 use pathlight_backend::{
-    Connection, Dialect, FetchPlan, FetchStep, Listing, Lost, Outcome, Reply, Scan, ServerAnswer,
-    ServerListing, Trouble, go_duration_ns, retry_after_s,
+    Caller, Connection, Dialect, FetchPlan, FetchStep, Listing, Lost, Outcome, Reply, Scan, ServerAnswer,
+    ServerListing, Tenant, Trouble, go_duration_ns, retry_after_s,
 };
 use pathlight_base::format::{agreeing, counted, harmless};
 use pathlight_engine::queues::missing_of;
 use pathlight_ingest::{ReadOptions, Reader};
 use pathlight_mcp::FetchFrom;
 use pathlight_serve::redirects;
-use pathlight_trace::TraceSet;
+use pathlight_trace::{TraceSet, hash_text};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,6 +49,9 @@ pub struct Args {
     /// Fetch the traces too that spans link to, and those that these link to: at most 1000, or this many
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1000", value_parser = clap::value_parser!(u32).range(1..))]
     linked: Option<u32>,
+    /// Header that says whose traces are wanted, as `x-tenant: NAME` (Jaeger) or `X-Scope-OrgID: NAME` (Tempo); may be repeated
+    #[arg(long, value_name = "HEADER: NAME", value_parser = tenant)]
+    tenant: Vec<Tenant>,
     /// Host that may be asked too where the service redirects there, such as `traces.example`; may be repeated (default: none)
     #[arg(long, value_name = "HOST", value_parser = redirects::host)]
     follow: Vec<redirects::Host>,
@@ -65,6 +68,11 @@ const WINDOW_US: u64 = 3_600_000_000;
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Largest answer that is read: it is held in memory, and several come at once.
 const LARGEST_ANSWER: u64 = 1 << 30;
+
+fn tenant(text: &str) -> Result<Tenant, String> {
+    Tenant::parse(text)
+        .ok_or_else(|| "write `x-tenant: NAME`, with a header that says nothing else".to_owned())
+}
 
 fn since(text: &str) -> Result<u64, String> {
     let ns = go_duration_ns(text).filter(|ns| *ns >= 1_000_000);
@@ -90,6 +98,9 @@ struct Job {
     /// Linked traces that are fetched too, at most.
     #[serde(default)]
     linked: Option<u32>,
+    /// A hash of the tenants that are asked for; 0 for none. What they are called is written down nowhere.
+    #[serde(default)]
+    tenants: u64,
 }
 
 /// A part of a job that is in the file.
@@ -126,11 +137,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         follow: args.follow.clone(),
         connection: Connection {
             base: without_login(&base),
-            has_token: token.is_some(),
+            caller: Caller { token, tenants: args.tenant.clone() },
             ..Connection::default()
         },
         base,
-        token,
         dialect: known,
         error: None,
     };
@@ -143,6 +153,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         end_us,
         limit: args.limit,
         linked: args.linked,
+        tenants: hash(&args.tenant),
     };
     if !job.all && job.services.is_empty() {
         job.services.push(String::new());
@@ -164,13 +175,23 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let left = store.links.missing().len() as u64;
     let traces = store.finish()?;
     if traces == 0 {
-        return Err(Failure::NoTrace);
+        let asked = harmless(&client.connection.base);
+        return Err(Failure::NoMatch(format!(
+            "nothing was found at {asked}: a larger --since looks further back, --all in every service"
+        )));
     }
     eprintln!("pathlight: {}", counted(traces, "trace"));
     if left > 0 {
         eprintln!("pathlight: {}", linked_left(left, args.linked.is_some()));
     }
     Ok(())
+}
+
+/// Returns a hash of tenants that tells a fetch for some from one for others.
+fn hash(tenants: &[Tenant]) -> u64 {
+    let of =
+        |tenant: &Tenant| hash_text(&format!("{}: {}", tenant.header().to_ascii_lowercase(), tenant.name()));
+    tenants.iter().map(of).fold(0, |sum, hash| sum.rotate_left(1) ^ hash)
 }
 
 /// Returns what is said of linked traces that were not fetched.
@@ -196,6 +217,7 @@ pub fn fetch_into(from: &FetchFrom, out: PathBuf) -> Result<(), Failure> {
         all: from.service.is_none() && !from.is_tempo,
         since: since(&from.since).map_err(Failure::Usage)?,
         limit: Some(from.limit),
+        tenant: Vec::new(),
         follow: Vec::new(),
         linked: None,
         out,
@@ -218,7 +240,6 @@ struct Client {
     /// The base address, perhaps with a name and password.
     base: String,
     connection: Connection,
-    token: Option<String>,
     dialect: Option<Dialect>,
     /// Failure of the last request that got no answer.
     error: Option<String>,
@@ -233,15 +254,15 @@ struct GetResult {
 }
 
 /// Sends one GET and reads the answer.
-fn get(agent: &Agent, follow: &[redirects::Host], url: &str, token: Option<&str>) -> GetResult {
+fn get(agent: &Agent, follow: &[redirects::Host], url: &str, caller: &Caller) -> GetResult {
     let lost = |lost: Lost, error: String| GetResult {
         reply: Reply::Lost(lost),
         body: Vec::new(),
         error: Some(error),
     };
     let mut request = Request::get(url).header("Accept", "application/json");
-    if let Some(token) = token {
-        request = request.header("Authorization", &format!("Bearer {token}"));
+    for (name, value) in caller.headers() {
+        request = request.header(name, value);
     }
     let request = request.body(()).map_err(|error| redirects::AskError::Lost(error.into()));
     let response = match request.and_then(|request| redirects::ask(agent, &request, follow)) {
@@ -288,6 +309,7 @@ impl Client {
             Trouble::Unauthorized | Trouble::Forbidden(_) => {
                 format!(" A bearer token is taken from the environment: {TOKEN}.")
             }
+            Trouble::Tenant(_) => " Name it by --tenant: `--tenant 'x-tenant: NAME'`.".to_owned(),
             _ => String::new(),
         };
         let why = match (&self.error, trouble) {
@@ -302,7 +324,7 @@ impl Client {
         let mut listing = Listing::services(&self.base, self.dialect);
         let mut url = listing.url();
         loop {
-            let got = get(&self.agent, &self.follow, &url, self.token.as_deref());
+            let got = get(&self.agent, &self.follow, &url, &self.connection.caller);
             self.error = got.error.or(self.error.take());
             match listing.replied(&got.reply, &String::from_utf8_lossy(&got.body)) {
                 ServerListing::Ask(next) => url = next,
@@ -384,11 +406,12 @@ impl Client {
             let now_ms = now_us() / 1000;
             let wait = match plan.next(now_ms) {
                 FetchStep::Ask { ticket, url } => {
-                    let (agent, token, sender) = (self.agent.clone(), self.token.clone(), sender.clone());
+                    let (agent, sender) = (self.agent.clone(), sender.clone());
+                    let caller = self.connection.caller.clone();
                     let follow = self.follow.clone();
                     std::thread::spawn(move || {
                         // Nobody listens any more if the plan has ended.
-                        let _ = sender.send((ticket, get(&agent, &follow, &url, token.as_deref())));
+                        let _ = sender.send((ticket, get(&agent, &follow, &url, &caller)));
                     });
                     continue;
                 }
@@ -521,7 +544,8 @@ impl Store {
         let same = begun.filter(|begun| {
             let range = |job: &Job| job.end_us.checked_sub(job.start_us);
             let services = begun.all == job.all && (job.all || begun.services == job.services);
-            let limits = begun.limit == job.limit && begun.linked == job.linked;
+            let limits =
+                begun.limit == job.limit && begun.linked == job.linked && begun.tenants == job.tenants;
             begun.base == job.base && services && range(begun) == range(job) && limits
         });
         let mut bytes = 0;

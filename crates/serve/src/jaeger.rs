@@ -73,6 +73,8 @@ pub struct Jaeger {
     url: JaegerUrl,
     /// Other hosts that may be asked where an answer leads there.
     follow: Vec<Host>,
+    /// Headers that are passed on to it.
+    passed: Vec<HeaderName>,
     agent: Agent,
     /// Permits left of [`MOST_READS`].
     reads: Arc<Semaphore>,
@@ -82,8 +84,9 @@ pub struct Jaeger {
 
 impl Jaeger {
     /// Returns the service at an address, which is given up when it is silent for so long, and may lead to the hosts of
-    /// `follow`.
-    pub fn new(url: JaegerUrl, follow: Vec<Host>, patience: Duration) -> Jaeger {
+    /// `follow`. The headers of `passed` go to it, besides what it always gets.
+    pub fn new(url: JaegerUrl, follow: Vec<Host>, mut passed: Vec<HeaderName>, patience: Duration) -> Jaeger {
+        passed.extend([ACCEPT, AUTHORIZATION]);
         let agent = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
@@ -93,7 +96,7 @@ impl Jaeger {
             .user_agent(concat!("pathlight/", env!("CARGO_PKG_VERSION")))
             .build();
         let reads = Arc::new(Semaphore::new(MOST_READS));
-        Jaeger { url, follow, agent: agent.into(), reads, patience }
+        Jaeger { url, follow, passed, agent: agent.into(), reads, patience }
     }
 
     /// Does something that waits for Jaeger, on a thread, when it is its turn.
@@ -155,7 +158,7 @@ pub async fn pass_on(State(jaeger): State<Jaeger>, request: Request) -> Response
     let place = format!("{}{}", jaeger.url.secret(), target(request.uri()));
     let mut call = http::Request::builder().method(request.method()).uri(place);
     if let Some(headers) = call.headers_mut() {
-        *headers = chosen(request.headers(), [ACCEPT, AUTHORIZATION]);
+        *headers = chosen(request.headers(), &jaeger.passed);
     }
     let (agent, follow) = (jaeger.agent.clone(), jaeger.follow.clone());
     let work = move || ask(&agent, &call.body(()).map_err(ureq::Error::from)?, &follow);
@@ -182,15 +185,15 @@ pub async fn pass_on(State(jaeger): State<Jaeger>, request: Request) -> Response
         Ok(answer) => {
             let (parts, body) = answer.into_parts();
             let fixed = [(CACHE_CONTROL, "no-store")];
-            let headers = chosen(&parts.headers, [CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE]);
+            let headers = chosen(&parts.headers, &[CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE]);
             (parts.status, fixed, headers, stream(jaeger, body.into_reader())).into_response()
         }
     }
 }
 
 /// Returns those of the headers that have one of the names.
-fn chosen<const N: usize>(headers: &HeaderMap, names: [HeaderName; N]) -> HeaderMap {
-    names.into_iter().filter_map(|name| Some((name.clone(), headers.get(name)?.clone()))).collect()
+fn chosen(headers: &HeaderMap, names: &[HeaderName]) -> HeaderMap {
+    names.iter().filter_map(|name| Some((name.clone(), headers.get(name)?.clone()))).collect()
 }
 
 /// Returns a body that is read while it is sent. A browser that takes its time holds no thread.

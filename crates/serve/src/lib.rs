@@ -16,8 +16,11 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::header::{CONTENT_SECURITY_POLICY, HOST, ORIGIN, X_CONTENT_TYPE_OPTIONS};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::header::{
+    CONNECTION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, COOKIE, HOST, ORIGIN, TE, TRANSFER_ENCODING,
+    UPGRADE, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn, map_response};
 use axum::response::Response;
 use axum::routing::get;
@@ -41,6 +44,9 @@ pub struct ServeArgs {
     /// A Jaeger query service, such as http://host:16686 or https://host/jaeger: /api/ and /jaeger/api/ are passed on to it, and links to pages of Jaeger UI lead there
     #[arg(long, value_name = "URL", value_parser = jaeger_url)]
     jaeger: Option<JaegerUrl>,
+    /// Header that is passed on to Jaeger, besides `Accept` and `Authorization`: those that name a tenant; may be repeated
+    #[arg(long, value_name = "HEADER", value_parser = passed, default_values = ["x-tenant", "x-scope-orgid"])]
+    pass_header: Vec<HeaderName>,
     /// Longest silence of Jaeger, in seconds, before a request to it is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     jaeger_timeout: u64,
@@ -50,6 +56,15 @@ pub struct ServeArgs {
     /// Origin whose pages may show this one in a frame, such as `https://jaeger.example`; may be repeated (default: only this server's own)
     #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     frame_ancestor: Vec<String>,
+}
+
+/// Reads the value of `--pass-header`.
+fn passed(text: &str) -> Result<HeaderName, &'static str> {
+    let is_refused = |name: &HeaderName| {
+        [COOKIE, HOST, ORIGIN, CONTENT_LENGTH, CONNECTION, TRANSFER_ENCODING, UPGRADE, TE].contains(name)
+    };
+    let name = text.parse::<HeaderName>().ok().filter(|name| !is_refused(name));
+    name.ok_or("write the name of a header that names a tenant: x-tenant")
 }
 
 /// Reads the origin of a page.
@@ -80,7 +95,10 @@ fn open(args: &ServeArgs) -> io::Result<(TcpListener, Router)> {
     }
     let listener = bind(args.port)?;
     let patience = Duration::from_secs(args.jaeger_timeout);
-    let jaeger = args.jaeger.clone().map(|url| Jaeger::new(url, args.follow.clone(), patience));
+    let jaeger = args
+        .jaeger
+        .clone()
+        .map(|url| Jaeger::new(url, args.follow.clone(), args.pass_header.clone(), patience));
     let files = Files { dir: args.dir.clone(), framing: framing(&args.frame_ancestor) };
     let mut routes = Router::new().fallback(get(file).with_state(files));
     for prefix in ["", "/jaeger"] {

@@ -2,7 +2,7 @@
 //!
 //! A server that is asked decides by a redirect who is asked next. What the user agreed to is the first one only.
 
-use ureq::http::header::{AUTHORIZATION, LOCATION};
+use ureq::http::header::{ACCEPT, LOCATION};
 use ureq::http::uri::Authority;
 use ureq::http::{HeaderValue, Request, Response, Uri};
 use ureq::{Agent, Body};
@@ -45,7 +45,7 @@ pub fn option(place: &str) -> String {
 }
 
 /// Sends a request without a body by an agent that follows no redirects itself (`max_redirects(0)`), and again where its
-/// answers lead. Name, password and token go to the origin that was asked first only.
+/// answers lead. Name, password, token and tenant go to the origin that was asked first only.
 ///
 /// # Errors
 /// No answer came, or it leads to a server that is not among `follow`.
@@ -58,7 +58,10 @@ pub fn ask(agent: &Agent, request: &Request<()>, follow: &[Host]) -> Result<Resp
         if let Some(headers) = call.headers_mut() {
             headers.clone_from(request.headers());
             if !is_first {
-                headers.remove(AUTHORIZATION);
+                // Neither who asks nor for which tenant is any business of another server.
+                let accepted = headers.remove(ACCEPT);
+                headers.clear();
+                headers.extend(accepted.map(|value| (ACCEPT, value)));
             }
         }
         let answer = agent.run(call.body(()).map_err(ureq::Error::from)?)?;

@@ -32,7 +32,8 @@ impl Drop for Folder {
 fn args(dir: &Path, jaeger: Option<&str>) -> ServeArgs {
     let jaeger = jaeger.map(|url| jaeger_url(url).unwrap());
     let (follow, frame_ancestor) = (Vec::new(), Vec::new());
-    ServeArgs { dir: dir.to_owned(), port: 0, jaeger, jaeger_timeout: 1, follow, frame_ancestor }
+    let pass_header = vec![passed("x-tenant").unwrap()];
+    ServeArgs { dir: dir.to_owned(), port: 0, jaeger, jaeger_timeout: 1, follow, frame_ancestor, pass_header }
 }
 
 /// Serves a folder for as long as the closure runs.
@@ -242,12 +243,13 @@ fn jaeger_is_passed_on_with_query_token_status_and_type() {
         serving(&folder.0, Some(&base), |server| {
             for prefix in ["", "/jaeger"] {
                 let line = format!("GET {prefix}/api/traces?service=a%20b&limit=2");
-                let more = "Authorization: Bearer t\r\nCookie: session=1\r\nX-Other: 1\r\n";
+                let more = "Authorization: Bearer t\r\nCookie: session=1\r\nX-Other: 1\r\nX-Tenant: a\r\n";
                 let (head, body) = ask(server, &line, more);
                 assert!(head.starts_with("HTTP/1.1 429") && head.contains("text/x"), "{head}");
                 assert!(head.contains("retry-after: 7") && head.contains("'none'; sandbox"), "{head}");
                 assert!(body.contains("/base/api/traces?service=a%20b&limit=2 Bearer t"), "{body}");
                 assert!(body.contains("authorization"), "{body}");
+                assert!(body.contains("x-tenant"), "{body}");
                 assert!(!body.contains("cookie") && !body.contains("x-other"), "{body}");
             }
             // Nobody writes through it, whatever Jaeger would allow.

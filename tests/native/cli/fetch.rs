@@ -24,6 +24,8 @@ struct Jaeger {
     is_old_refused: Arc<AtomicBool>,
     /// The newest trace links to one that no search finds, and that to two: one of them, and one that is not there.
     has_links: Arc<AtomicBool>,
+    /// Who does not ask as the tenant `acme` is refused.
+    is_of_tenants: Arc<AtomicBool>,
 }
 
 /// The first linked trace, one that it links to, and one that is not there.
@@ -62,7 +64,7 @@ impl Jaeger {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/jaeger", listener.local_addr().unwrap());
         let (asked, is_old_refused, has_links) = (Arc::default(), Arc::default(), Arc::default());
-        let jaeger = Jaeger { url, asked, is_old_refused, has_links };
+        let jaeger = Jaeger { url, asked, is_old_refused, has_links, is_of_tenants: Arc::default() };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros() as u64;
         let server = jaeger.clone();
         // It ends with the process of the tests.
@@ -73,12 +75,17 @@ impl Jaeger {
                 // A program that ends may leave a connection without a request.
                 let Some(Ok(first)) = lines.next() else { continue };
                 let mut has_token = false;
+                let mut is_refused = server.is_of_tenants.load(Ordering::SeqCst);
                 for line in lines.map_while(Result::ok).take_while(|line| !line.is_empty()) {
                     has_token |= line.eq_ignore_ascii_case("authorization: bearer secret");
+                    is_refused &= !line.eq_ignore_ascii_case("x-tenant: acme");
                 }
                 let path = first.split(' ').nth(1).unwrap().to_owned();
-                let (status, body) =
-                    if has_token { server.answer(&path, now, minutes) } else { (401, "{}".to_owned()) };
+                let (status, body) = match (is_refused, has_token) {
+                    (true, _) => (401, "missing tenant header\n".to_owned()),
+                    (false, true) => server.answer(&path, now, minutes),
+                    (false, false) => (401, "{}".to_owned()),
+                };
                 server.asked.lock().unwrap().push(path);
                 let head = format!(
                     "HTTP/1.1 {status} OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
@@ -233,8 +240,9 @@ fn what_goes_wrong_is_said() {
     let (output, status) = fetch(folder.path(), &jaeger, &args, "wrong");
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(status == 2 && said.contains("PATHLIGHT_TOKEN") && !said.contains("wrong\""), "{said}");
-    let (_, status) = fetch(folder.path(), &jaeger, &["--service", "nobody", "-o", "a.gz"], "secret");
-    assert_eq!(status, 1);
+    let (output, status) = fetch(folder.path(), &jaeger, &["--service", "nobody", "-o", "a.gz"], "secret");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(status == 1 && said.contains("nothing was found at") && !said.contains("inspect"), "{said}");
     let (_, status) = fetch(folder.path(), &jaeger, &["-o", "a.gz"], "secret");
     assert_eq!(status, 2, "neither a service nor all");
 }
@@ -263,6 +271,32 @@ fn a_password_in_the_address_is_neither_written_nor_shown() {
     let said = String::from_utf8(output.stderr).unwrap();
     let notes = fs::read_to_string(folder.path().join("a.gz.resume")).unwrap();
     assert!(status == 2 && !said.contains("hidden") && !notes.contains("hidden"), "{said} {notes}");
+}
+
+#[test]
+fn a_tenant_is_named_by_a_header_and_written_down_nowhere() {
+    let folder = Scratch::new("tenant-fetch");
+    let jaeger = Jaeger::start(200);
+    jaeger.is_of_tenants.store(true, Ordering::SeqCst);
+    let args = ["--service", "shop", "--since", "3h", "-o", "a.gz"];
+    let (output, status) = fetch(folder.path(), &jaeger, &args, "secret");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(status == 2 && said.contains("missing tenant header") && said.contains("--tenant"), "{said}");
+    // Interrupted as one tenant, it is not gone on with as another.
+    jaeger.is_old_refused.store(true, Ordering::SeqCst);
+    let with = |tenant: &str| {
+        let args = [&args[..], &["--tenant", tenant]].concat();
+        fetch(folder.path(), &jaeger, &args, "secret")
+    };
+    let (output, status) = with("X-Tenant: acme");
+    assert_eq!(status, 2, "{output:?}");
+    let notes = fs::read_to_string(folder.path().join("a.gz.resume")).unwrap();
+    assert!(notes.lines().count() > 1 && !notes.contains("acme"), "{notes}");
+    jaeger.is_of_tenants.store(false, Ordering::SeqCst);
+    let (output, _) = with("x-tenant: other");
+    assert!(!String::from_utf8(output.stderr).unwrap().contains("going on"));
+    let (output, status) = with("Cookie: acme");
+    assert_eq!(status, 2, "{output:?}");
 }
 
 #[test]

@@ -330,6 +330,32 @@ fn a_search_that_makes_no_sense_is_refused_before_it_is_asked() {
 }
 
 #[test]
+fn what_is_no_id_is_refused_and_all_services_are_searched_by_who_can() {
+    let ids: BTreeSet<String> = ["ab".to_owned(), "zzz".to_owned()].into();
+    let refused = FetchPlan::new("/j", &Wanted::Traces(ids), 0).err();
+    assert_eq!(refused, Some(Trouble::Id("zzz".to_owned())));
+    let all = || TraceSearch { service: TraceSearch::ALL.to_owned(), ..search(20) };
+    let needs = || reply(400, r#"{"errors":[{"code":400,"msg":"parameter 'service' is required"}]}"#);
+    let found = reply(200, r#"{"result":{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"1"}]}]}]}}"#);
+    // The first dialect cannot, so the next is asked; it is not what this Jaeger is to be asked in from now on.
+    let mut jaeger = Jaeger::new([]);
+    jaeger.first = [needs(), found.clone()].into();
+    let mut both = plan(all(), 50);
+    jaeger.drive(&mut both, false);
+    assert_eq!((both.outcome().traces, both.dialect()), (1, None), "{:?}", jaeger.log);
+    jaeger.first = [reply(404, "404 page not found"), found].into();
+    let mut newer = plan(all(), 50);
+    jaeger.drive(&mut newer, false);
+    assert_eq!((newer.outcome().traces, newer.dialect()), (1, Some(Dialect::V3)));
+    // Nobody else is there.
+    jaeger.first =
+        std::iter::once(needs()).chain((0..3).map(|_| reply(200, "<div id=jaeger-ui-root>"))).collect();
+    let mut none = plan(all(), 50);
+    jaeger.drive(&mut none, false);
+    assert_eq!(none.outcome().trouble, Some(Trouble::NoService));
+}
+
+#[test]
 fn without_times_the_last_hour_is_meant() {
     let wanted =
         Wanted::Search(Box::new(TraceSearch { service: "shop".to_owned(), ..TraceSearch::default() }));
