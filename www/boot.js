@@ -46,8 +46,8 @@
     return new Response(bytes, { headers: { "content-type": "application/wasm" } });
   };
 
-  const get = async (address) => {
-    const response = await fetch(address);
+  const get = async (address, options) => {
+    const response = await fetch(address, options);
     if (!response.ok) throw new Error(`${address} answers ${response.status} ${response.statusText}`);
     return response;
   };
@@ -71,7 +71,8 @@
       if (typeof wasm_bindgen === "undefined") throw new Error("the end of this file is missing");
       return unpack(decode(asset(name).textContent));
     }
-    if (!isForeign) return get(asset(name).href);
+    // As index.html preloads it: not by CORS, which a sandboxed frame would be refused.
+    if (!isForeign) return get(asset(name).href, { mode: "no-cors", credentials: "include" });
     await run(asset(`${name}-script`).href);
     return unpack(decode(self.pathlightModules[name]));
   };
@@ -164,7 +165,7 @@
       page.querySelector("head").prepend(page.querySelector("meta[http-equiv]"));
       source = `<!doctype html>\n${page.outerHTML}`;
     }
-    const page = async () => source ?? (await get("pathlight.html")).text();
+    const page = async () => source ?? (await get(asset("single").href)).text();
     return { fragment: "", headline: "", ...JSON.parse(facts?.textContent ?? "{}"), parts: blobs, pack, page, startWorker };
   };
 

@@ -10,8 +10,9 @@
 const PREFIX = "pathlight-";
 const scope = new URL("./", location.href).href;
 
-/** A name with the hash of the content: the first ten digits of its SHA-256. */
-const HASHED = /-([0-9a-f]{10})\.[^/]+$/;
+/** A name with the hash of the content, the first ten digits of its SHA-256; that of the page in one file, from which reports
+    are made, stands behind its name. */
+const HASHED = /(?:-|\.html\?)([0-9a-f]{10})(?:\.[^/]+)?$/;
 
 /** Time a server has to answer a visit before the kept page is shown: a network may be there and bring nothing. */
 const PATIENCE_MS = 5000;

@@ -43,14 +43,16 @@ pub fn build(fast: bool) -> Outcome {
     let index = about::fill(&guide::fill(&sh::on(&index, fs::read_to_string(&index))?)?)?;
 
     let mut sizes = Vec::new();
+    let page = single::page(&index, &files)?.into_bytes();
+    // It keeps its name, so its hash stands behind it.
+    let index = html::refer(&index, single::NAME, &format!("{}?{}", single::NAME, hash(&page)));
     let _ = fs::remove_dir_all(dist());
     for (name, bytes) in assemble(&index, &files)? {
         write(&dist().join(&name), &bytes)?;
         sizes.push((name, bytes));
     }
-    let page = single::page(&index, &files)?.into_bytes();
-    write(&dist().join("pathlight.html"), &page)?;
-    sizes.push(("pathlight.html".to_owned(), page));
+    write(&dist().join(single::NAME), &page)?;
+    sizes.push((single::NAME.to_owned(), page));
     println!("{:<34} {:>11} {:>11}", "dist/", "bytes", "gz");
     for (name, bytes) in &sizes {
         println!("{name:<34} {:>11} {:>11}", bytes.len(), gzip(bytes)?.len());

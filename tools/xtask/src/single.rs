@@ -8,7 +8,7 @@
 //! | `<script src="X">` | `<script>` with the text in it, other attributes kept, `defer` dropped |
 //! | `<link rel="icon" href="X">`, `<img src="X">` | the same with a `data:` address |
 //! | `<link href="X.wasm" id="I">` | `<script type="application/octet-stream;base64" id="I">`: gzip, base64; before the glue |
-//! | `<link href="X.wasm.js">` | nothing |
+//! | `<link href="X.wasm.js">`, `<link href="pathlight.html">` | nothing |
 //! | any other `<link href="X" id="I">` to a script | `<script type="text/plain" id="I">`: text for a Blob worker |
 //! | `<meta http-equiv="Content-Security-Policy">` | the same with the hashes of scripts and styles |
 //!
@@ -21,6 +21,9 @@ use sha2::{Digest, Sha256};
 use crate::Outcome;
 use crate::files::{Files, gzip};
 use crate::html::{self, Element, elements};
+
+/// What the single file is called; `index.html` names it too.
+pub const NAME: &str = "pathlight.html";
 
 /// Where the modules go.
 const PLACE: &str = "<script id=\"asset-glue\">";
@@ -35,6 +38,9 @@ pub fn page(index: &str, files: &Files) -> Outcome<String> {
         at = element.range.end;
         let reference = element.get(if element.name == "link" { "href" } else { "src" }).unwrap_or_default();
         let name = reference.strip_prefix("./").unwrap_or(reference);
+        if name == NAME {
+            continue;
+        }
         let Some(bytes) = files.get(name) else {
             return Err(format!("index.html names {reference}, and there is no such file"));
         };
@@ -130,7 +136,8 @@ mod tests {
     #[test]
     fn nothing_is_referred_to_any_more_and_each_inline_text_has_its_hash_in_the_policy() {
         let index = "<head><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" content=\"own\"><link rel=\"stylesheet\" href=\"www/s.css\">\
-                     <link rel=\"preload\" as=\"fetch\" crossorigin id=\"w\" href=\"pathlight.wasm\"></head>\
+                     <link rel=\"preload\" as=\"fetch\" crossorigin id=\"w\" href=\"pathlight.wasm\">\
+                     <link rel=\"asset\" id=\"asset-single\" href=\"pathlight.html\"></head>\
                      <img src=\"www/p.webp\" alt=\"A flame graph\"><script defer id=\"asset-glue\" src=\"www/b.js\"></script>";
         let files: Files = [
             ("www/s.css", "a{}"),

@@ -45,6 +45,13 @@ pub async fn a_kept_page_opens_without_its_server(page: &Page) -> Outcome {
     page.click("[data-test='demo']").await?;
     page.ready().await?;
     same("traces", summary(page).await?[0], 320)?;
+    // A report needs the page in one file.
+    page.catch_file().await?;
+    page.click("[data-test='more']").await?;
+    page.click("[data-test='save-report']").await?;
+    page.click("[data-test='redact-report']").await?;
+    let saved = "return window.handedOut && window.handedOut.text().then((text) => [text.length > 1e6, text.includes('report-part')])";
+    same("report", page.until("a report", saved, Value::is_array).await?, json!([true, true]))?;
     // Only the page itself is kept: the API of the same origin is not answered from a cache.
     let api = "return fetch('api/services').then(() => 'answered', () => 'nobody there')";
     same("API", page.run(api).await?, Value::from("nobody there"))?;
