@@ -4,6 +4,7 @@ use super::boot::{Boot, Given};
 use super::pool::PagePool;
 use crate::dom::{self, El, Listeners, button, div, el};
 use crate::page::{Hooks, Page, PageLayer, PagePart};
+use crate::settings::{self, Store};
 use crate::shell::file_input::{Picker, load_demo};
 use crate::shell::palette::Palette;
 use crate::shell::saved_report::Origin;
@@ -35,12 +36,18 @@ pub fn start(given: Given) {
     let keep = Listeners::default();
     let rest = build(page, keep.clone(), &origin);
     let _ = known.set(page);
-    page.load(origin.inputs());
+    let inputs = origin.inputs();
+    let has_inputs = !inputs.is_empty();
+    page.load(inputs);
     // The page and its listeners live as long as the window.
     std::mem::forget(keep);
     let is_idle = move || !page.loading().running && !page.fetching().is_running();
+    let asks = !has_inputs && asks_what_to_fetch(page);
     let go_on = move || {
         rest();
+        if asks {
+            shell::jaeger_dialog::open(page);
+        }
         if is_idle() {
             page.pool().warm_up();
         }
@@ -54,6 +61,14 @@ pub fn start(given: Given) {
     } else {
         go_on();
     }
+}
+
+/// Returns whether the address names a Jaeger and nothing to be fetched from it, as the link in a menu of Jaeger UI does, and
+/// nothing else is there to begin with.
+fn asks_what_to_fetch(page: Page) -> bool {
+    let address = page.address();
+    let has_opened = settings::get(Store::Window, settings::OPENED).is_some();
+    address.source.api.is_some() && !address.source.wants_something() && !address.embed && !has_opened
 }
 
 /// Builds what is there before anything is loaded; returns what builds the rest.
@@ -77,7 +92,7 @@ fn build(page: Page, keep: Listeners, origin: &Origin) -> impl FnOnce() + use<> 
         });
     let headline = el("p").class("report-headline").test("report-headline").child(&to_finding);
     headline.show(!origin.headline().is_empty());
-    let host = shell::host::Host::new(page, &keep);
+    let host = shell::host::Host::new(page, origin, &keep);
     let banners = shell::banners::MessageBanners::new();
     let progress = shell::progress::ProgressRow::new(page);
     let memory_row = shell::memory_row::MemoryRow::new();

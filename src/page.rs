@@ -93,6 +93,8 @@ pub struct Load {
     pub opened: usize,
     /// Number of inputs before the load that runs.
     inputs_before: usize,
+    /// Traces of the files of the load that ended last.
+    pub last_traces: u64,
 }
 
 impl Load {
@@ -588,6 +590,7 @@ impl Page {
                     load.running = false;
                     load.progress = None;
                     load.forecast = None;
+                    load.last_traces = outcome.reports.iter().map(|report| report.traces).sum();
                     outcome.reports.iter().cloned().for_each(|report| load.accounts.add(report));
                 }
                 self.data_changed();
@@ -600,7 +603,10 @@ impl Page {
                 next_step: "If this repeats, load fewer files at once.".to_owned(),
             }),
             PoolEvent::Failed(error) => {
-                self.0.load.borrow_mut().running = false;
+                let mut load = self.0.load.borrow_mut();
+                (load.running, load.last_traces) = (false, 0);
+                drop(load);
+                self.0.generation.set(self.0.generation.get() + 1);
                 self.fail(error);
             }
         }

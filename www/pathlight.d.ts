@@ -31,6 +31,11 @@ declare namespace Pathlight {
     type: "clear";
   }
 
+  /** Opens the dialog that saves what is loaded as a report, a page in one file. */
+  interface Report extends Message {
+    type: "report";
+  }
+
   /** Shows what this fragment says, as if it stood behind the `#` of the address. */
   interface Query extends Message {
     type: "query";
@@ -52,7 +57,7 @@ declare namespace Pathlight {
   }
 
   /** What a host sends. */
-  type Incoming = Ping | Traces | Clear | Query | Theme | View;
+  type Incoming = Ping | Traces | Clear | Report | Query | Theme | View;
 
   /** Once, to parent and opener: messages are heard from now on. */
   interface Ready extends Message {
@@ -63,7 +68,8 @@ declare namespace Pathlight {
     type: "pong";
   }
 
-  /** Whenever a load has ended, whoever began it. */
+  /** Whenever a load has ended, whoever began it. Each message with traces has its own answer, in the order they came: this, or a
+      {@link Failure} if there is no trace in it. */
   interface Loaded extends Message {
     type: "loaded";
     /** Of everything that is loaded. */

@@ -5,12 +5,14 @@ use crate::dom::{self, El, Listeners, button, div, span};
 use crate::page::{Focus, Page, PagePart};
 use crate::pool::Input;
 use crate::shell::keys;
+use crate::shell::saved_report::Origin;
 use js_sys::{Array, ArrayBuffer, JsString, Reflect};
+use pathlight_engine::queries::OverviewReport;
 use pathlight_trace::SpanId;
 use pathlight_view::contract::{self, Code, Envelope, Incoming, Outgoing};
 use pathlight_view::views::View;
 use serde::Serialize as _;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
@@ -34,6 +36,12 @@ struct Hosts {
     standings: RefCell<BTreeMap<String, Standing>>,
     /// Receivers of messages: the window and its origin.
     listeners: RefCell<Vec<(Window, String)>>,
+    /// What saves a report.
+    origin: Origin,
+    /// The traces of a message are being read, and not answered yet.
+    is_reading: Cell<bool>,
+    /// Messages behind it, of which each has its own answer.
+    waiting: RefCell<VecDeque<(Window, String, Incoming, JsValue)>>,
     own_origin: String,
 }
 
@@ -51,7 +59,7 @@ pub struct Host {
 
 impl Host {
     /// Listens from now on, and says so.
-    pub fn new(page: Page, keep: &Listeners) -> Host {
+    pub fn new(page: Page, origin: &Origin, keep: &Listeners) -> Host {
         let window = dom::window();
         let parent = window.parent().ok().flatten().filter(|parent| *parent != window);
         // A window of another origin is no `Window` of ours, so it cannot be asked what it is.
@@ -61,6 +69,9 @@ impl Host {
             windows: parent.into_iter().chain(opener).collect(),
             standings: RefCell::default(),
             listeners: RefCell::default(),
+            origin: origin.clone(),
+            is_reading: Cell::new(false),
+            waiting: RefCell::default(),
             own_origin: own_origin(),
         });
         if !hosts.windows.is_empty() {
@@ -122,20 +133,15 @@ impl PagePart for Host {
         if self.hosts.listeners.borrow().is_empty() {
             return;
         }
-        if !page.loading().running
-            && self.generation != page.generation()
-            && let Some(overview) = page.queries().overview.fresh()
-        {
+        let overview = page.queries().overview.fresh();
+        let is_known = overview.is_some() || !page.has_data();
+        if !page.loading().running && self.generation != page.generation() && is_known {
             self.generation = page.generation();
-            let warnings: Vec<String> =
-                page.loading().errors.iter().map(|(_, error)| error.message.clone()).collect();
-            self.hosts.publish(&if overview.traces == 0 {
-                let message =
-                    warnings.last().cloned().unwrap_or_else(|| "There was no trace in it.".to_owned());
-                Outgoing::Error { code: Code::NoTraces, message }
-            } else {
-                Outgoing::Loaded { traces: overview.traces, spans: overview.spans, warnings }
-            });
+            let is_answer = self.hosts.is_reading.take();
+            if is_answer || page.has_data() {
+                self.hosts.publish(&outcome(page, overview.as_deref(), is_answer));
+            }
+            self.hosts.go_on();
         }
         if let Some(selected) = selected(page)
             && self.selected.as_ref() != Some(&selected)
@@ -143,6 +149,20 @@ impl PagePart for Host {
             self.selected = Some(selected.clone());
             let (trace_id, span_id) = selected;
             self.hosts.publish(&Outgoing::Select { trace_id, span_id });
+        }
+    }
+}
+
+/// Returns what is said of a load that has ended: of all that is loaded, or, as the answer to a message, that there was no trace
+/// in it.
+fn outcome(page: Page, overview: Option<&OverviewReport>, is_answer: bool) -> Outgoing {
+    let load = page.loading();
+    let warnings: Vec<String> = load.errors.iter().map(|(_, error)| error.message.clone()).collect();
+    match overview.filter(|of| of.traces > 0 && !(is_answer && load.last_traces == 0)) {
+        Some(overview) => Outgoing::Loaded { traces: overview.traces, spans: overview.spans, warnings },
+        None => {
+            let message = warnings.last().cloned().unwrap_or_else(|| "There was no trace in it.".to_owned());
+            Outgoing::Error { code: Code::NoTraces, message }
         }
     }
 }
@@ -297,6 +317,14 @@ impl Hosts {
         }
     }
 
+    /// Follows what waits, up to the next traces.
+    fn go_on(&self) {
+        let waiting = self.waiting.take();
+        for (from, origin, message, data) in waiting {
+            self.follow(&from, &origin, message, &data);
+        }
+    }
+
     fn follow(&self, from: &Window, origin: &str, message: Incoming, data: &JsValue) {
         {
             let mut listeners = self.listeners.borrow_mut();
@@ -305,9 +333,20 @@ impl Hosts {
             }
         }
         let page = self.page;
+        let is_behind = !self.waiting.borrow().is_empty()
+            || self.is_reading.get() && matches!(message, Incoming::Traces { .. });
+        if is_behind && !matches!(message, Incoming::Ping | Incoming::Clear | Incoming::Theme(_)) {
+            let waiting = (from.clone(), origin.to_owned(), message, data.clone());
+            return self.waiting.borrow_mut().push_back(waiting);
+        }
         match message {
             Incoming::Ping => {}
-            Incoming::Clear => page.reset(),
+            Incoming::Report => self.origin.open(page),
+            Incoming::Clear => {
+                self.waiting.borrow_mut().clear();
+                self.is_reading.set(false);
+                page.reset();
+            }
             Incoming::Traces { title, replace, side } => {
                 let Some(input) = input(&title, data) else {
                     let message = "A traces message needs data: an ArrayBuffer, a Blob or text.".to_owned();
@@ -316,6 +355,7 @@ impl Hosts {
                 if replace {
                     page.reset();
                 }
+                self.is_reading.set(true);
                 match side {
                     Some(side) => page.load_side(vec![input], side),
                     None => page.load(vec![input]),

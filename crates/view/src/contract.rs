@@ -55,6 +55,8 @@ pub enum Incoming {
     },
     /// Forget what is loaded.
     Clear,
+    /// Ask the user how to save what is loaded as a report.
+    Report,
     /// Show what this fragment says.
     Query(String),
     /// Take these colours.
@@ -154,6 +156,7 @@ impl Envelope {
                 },
             }),
             "clear" => Ok(Incoming::Clear),
+            "report" => Ok(Incoming::Report),
             "query" => self.query.clone().map(Incoming::Query).ok_or_else(|| lacks("query")),
             "theme" => {
                 let key = self.theme.as_deref().ok_or_else(|| lacks("theme"))?;
@@ -240,6 +243,7 @@ mod tests {
             Incoming::Traces { title: "b.json".to_owned(), replace: false, side: Some(ComparedSide::B) };
         assert_eq!(read(message), Ok(traces));
         assert_eq!(read(json!({"pathlight": 1, "type": "clear"})), Ok(Incoming::Clear));
+        assert_eq!(read(json!({"pathlight": 1, "type": "report"})), Ok(Incoming::Report));
         let query = Incoming::Query("view=flame".to_owned());
         assert_eq!(read(json!({"pathlight": 1, "type": "query", "query": "view=flame"})), Ok(query));
         let theme = json!({"pathlight": 1, "type": "theme", "theme": "dark"});

@@ -185,7 +185,8 @@ addEventListener("message", hear);
       pong = resolve;
       target.postMessage(ours({ type: "ping" }), "*");
     });
-    found ??= heard.join() || "nothing";
+    // What was sent and could not be read is answered once it was looked at.
+    found ??= heard.filter((code) => code !== "no-traces" || which !== "unreadable").join() || "nothing";
     if (!expected.includes(found)) wrong.push(`${name}: ${found}`);
   }
   removeEventListener("message", hear);

@@ -120,12 +120,39 @@ pub async fn a_host_on_another_origin_hands_traces_over_and_hears_the_selection(
     let nonsense = file.with_file_name("nonsense.json");
     std::fs::write(&nonsense, "[1, 2")?;
     hand_over(page, &nonsense).await?;
-    let script = "return [...document.querySelectorAll('#log [data-type=loaded]')].at(-1).textContent";
-    let loaded = page
-        .until("a warning", script, |text| text.as_str().is_some_and(|text| text.contains("nonsense.json")))
-        .await?;
-    let loaded: Value = serde_json::from_str(loaded.as_str().unwrap_or_default())?;
-    same("traces", loaded["traces"].as_u64(), Some(60))
+    let error = heard(page, "error").await?;
+    same("code", error["code"].as_str(), Some("no-traces"))?;
+    ensure(error["message"].as_str().is_some_and(|words| words.contains("nonsense.json")), || {
+        error.to_string()
+    })?;
+    enter(page, "#pathlight").await?;
+    same("traces", summary(page).await?[0], 60)?;
+    leave(page).await
+}
+
+pub async fn every_message_with_traces_has_its_answer(page: &Page) -> Outcome {
+    let file = generated("embed.json", "--traces 60 --spans 20 --seed 4")?;
+    let host = host()?;
+    open(page, &host, "&allow").await?;
+    admit(page, &file).await?;
+    // Five at once, one of which is garbage, and what is to be shown in the end.
+    let traces: Value = serde_json::from_slice(&std::fs::read(&file)?)?;
+    let script = "const [traces] = arguments; const log = document.querySelector('#log'); log.replaceChildren(); \
+                  const frame = document.querySelector('#pathlight').contentWindow; \
+                  const send = (message) => frame.postMessage({ pathlight: 1, ...message }, '*'); \
+                  for (let at = 0; at < 5; at++) send({ type: 'traces', title: `part ${at}`, replace: at === 0, \
+                  data: at === 3 ? '[1, 2' : JSON.stringify({ data: traces.slice(10 * at, 10 * at + 10) }) }); \
+                  send({ type: 'view', view: 'requests' })";
+    page.client().execute(script, vec![traces["data"].clone()]).await?;
+    let answers = "return [...document.querySelectorAll('#log li')].map((line) => JSON.parse(line.textContent)) \
+                   .filter(({ type }) => type === 'loaded' || type === 'error').map(({ traces, code }) => traces ?? code)";
+    let all = json!([10, 20, 30, "no-traces", 40]);
+    let heard =
+        page.until("five answers", answers, |found| found.as_array().is_some_and(|of| of.len() >= 5)).await?;
+    same("answers", heard, all)?;
+    enter(page, "#pathlight").await?;
+    page.until("the view", "return document.documentElement.dataset.view", |view| view == "requests").await?;
+    leave(page).await
 }
 
 pub async fn what_the_user_refuses_is_not_followed(page: &Page) -> Outcome {
@@ -152,7 +179,8 @@ pub async fn a_sandboxed_frame_needs_scripts_only(page: &Page) -> Outcome {
     same("origin", page.run("return self.origin").await?, Value::from("null"))?;
     leave(page).await?;
     admit(page, &file).await?;
-    select(page).await.map(drop)
+    select(page).await?;
+    same("complaints", page.complaints().await?, Vec::<String>::new())
 }
 
 pub async fn an_admitted_origin_is_not_asked_about_again_and_a_narrow_frame_is_whole(page: &Page) -> Outcome {
