@@ -30,14 +30,18 @@
   };
 
   // What an address of Jaeger UI shows: the parts to ask for, each in every dialect, what Pathlight should show of them,
-  // and what to add to Pathlight's own address for the same. Nothing on pages without traces, such as a comparison for which nothing is chosen.
-  const shown = (address, base) => {
+  // and what to add to Pathlight's own address for the same. Nothing on pages without traces, such as a comparison for which
+  // nothing is chosen. The last parameter is the window of Jaeger UI.
+  const shown = (address, base, view = window) => {
     const ids = tracesOf(address, base);
     if (ids.length) {
       const key = ids.join("...");
-      const what = { key, title: "trace " + key, parts: ids.map(trace), address: "view=trace&" + byId(ids) };
+      const what = { key, title: "trace " + key, parts: ids.map(trace) };
       // Two traces that Jaeger UI compares are two sets here.
-      if (ids.length === 2) return { ...what, pair: ids.map((id) => "trace " + id) };
+      if (ids.length === 2) {
+        return { ...what, pair: ids.map((id) => "trace " + id), address: "view=compare&" + byId(ids) };
+      }
+      what.address = "view=trace&" + byId(ids);
       return { ...what, query: new URLSearchParams({ view: "trace", traceID: ids[0] }).toString() };
     }
     if (pageOf(address, base)[0] !== "search") return null;
@@ -47,11 +51,12 @@
       return { key: address.search, title: "traces by id", parts: list.map(trace), address: byId(list) };
     }
     const service = search.get("service");
-    if (!service) return { key: "", title: "", parts: [] };
+    if (!service) return { key: "", title: "", parts: [], note: "Nothing is searched for yet. " + UPLOADED };
     const title = "search for " + (isAny(service) ? "all services" : service);
-    const asked = completed(search);
+    const asked = completed(search, isFirst(view));
     const words = [...asked].filter(([name]) => WORDS.includes(name));
-    return { key: address.search, title, parts: [found(asked)], address: new URLSearchParams(words).toString() };
+    const parts = [found(asked)];
+    return { key: address.search, title, parts, asked, address: new URLSearchParams(words).toString() };
   };
 
   // What Pathlight's address and that of Jaeger UI call the same.
@@ -59,9 +64,14 @@
 
   const byId = (ids) => new URLSearchParams(ids.map((id) => ["traceID", id])).toString();
 
+  const UPLOADED = "Traces that were uploaded to Jaeger UI stay in it: drop their file here too.";
+
   const trace = (id) => {
-    const name = encodeURIComponent(jaegerId(id));
-    const missing = "There is no trace " + jaegerId(id) + ".";
+    const name = jaegerId(id);
+    if (/[^0-9a-f]/.test(name) || name.length > 32) {
+      return { asks: {}, wrong: name + " is no trace id: it has up to 32 digits, 0 to 9 and a to f." };
+    }
+    const missing = "There is no trace " + name + " in Jaeger. " + UPLOADED;
     return { asks: { v3: "api/v3/traces/" + name, v1: "api/traces/" + name }, missing };
   };
 
@@ -70,14 +80,18 @@
   // Jaeger UI has names for "all services" and "all operations".
   const isAny = (name) => !name || name === "all" || /^__all_/.test(name);
 
-  // A search with what Jaeger UI takes for what its address does not say.
-  const completed = (search) => {
+  // Whether it is the UI of Jaeger 1, which leaves to its server what its address does not say.
+  const isFirst = (view) => /^v?1[.]/.test(view.getJaegerVersion?.().gitVersion ?? "");
+
+  // A search with what Jaeger UI, or the server of its first version, takes for what its address does not say.
+  const completed = (search, isOfFirst) => {
     const asked = new URLSearchParams(search);
     if (isAny(asked.get("operation"))) asked.delete("operation");
     if (isAny(asked.get("service"))) asked.set("service", "__all_services__");
-    if (!asked.get("limit")) asked.set("limit", "20");
+    if (!asked.get("limit")) asked.set("limit", isOfFirst ? "100" : "20");
     if (!asked.get("start") || !asked.get("end")) {
-      const [, number, unit] = /^(\d+)([smhdw])/.exec(asked.get("lookback") ?? "") ?? [null, 1, "h"];
+      const usual = isOfFirst ? [null, 2, "d"] : [null, 1, "h"];
+      const [, number, unit] = /^(\d+)([smhdw])/.exec(asked.get("lookback") ?? "") ?? usual;
       const end = Date.now() * 1000;
       asked.set("end", String(end));
       asked.set("start", String(end - number * UNITS[unit]));
@@ -112,14 +126,17 @@
     return words.attributes ? { asks: { v1: asks.v1, ...asks }, isOrdered: true } : { asks };
   };
 
-  // The dialect that this Jaeger answered in last; nothing where nothing may be stored.
-  const memory = (base, dialect) => {
-    const key = "pathlight-dialect " + base.pathname;
+  // The dialect that the Jaeger at an address answered in last: remembered over visits, where anything may be stored. Of
+  // searches by tag it is another memory, since they are asked for in another order.
+  const known = new Map();
+  const memory = (base, { isOrdered }, dialect) => {
+    const key = "pathlight-dialect " + base.pathname + (isOrdered ? " tags" : "");
+    if (dialect) known.set(key, dialect);
     try {
       if (dialect) localStorage.setItem(key, dialect);
-      return localStorage.getItem(key);
+      return known.get(key) ?? localStorage.getItem(key);
     } catch {
-      return null;
+      return known.get(key);
     }
   };
 
@@ -128,45 +145,65 @@
 
   const wait = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
-  // Asks once more where a connection was cut, and after the time it names where Jaeger is busy. Nothing if there is no
-  // answer.
-  const answered = async (address, options, tries = 3) => {
-    const response = await fetch(address, options)
-      .then(async (response) => ({ response, data: await response.arrayBuffer() }))
-      .catch(() => null);
-    if (tries <= 1) return response;
-    if (!response) {
-      await wait(0.5);
-      return answered(address, options, Math.min(tries - 1, 1));
-    }
-    const seconds = Number(response.response.headers.get("retry-after"));
-    if (![429, 503].includes(response.response.status) || !(seconds >= 0 && seconds <= LONGEST_WAIT)) return response;
-    await wait(seconds || 1);
-    return answered(address, options, tries - 1);
+  // Seconds that a busy Jaeger is waited for, and how often.
+  const LONGEST_WAIT = 60;
+  const MOST_WAITS = 3;
+
+  // Seconds for which a busy Jaeger wants to be left alone: it names them or a date, or nothing.
+  const patience = ({ headers }) => {
+    const said = headers.get("retry-after") ?? "1";
+    const seconds = /^[0-9]+/.test(said) ? Number(said) : Math.ceil((Date.parse(said) - Date.now()) / 1000);
+    return Math.max(seconds || 1, 1);
   };
 
-  // Seconds that a busy Jaeger is waited for.
-  const LONGEST_WAIT = 30;
+  // Asks once more where a connection was cut, and after the time it names where Jaeger is busy. Without an answer it tells
+  // whether one had begun.
+  const answered = async (address, options, say) => {
+    let cuts = 0;
+    let waits = 0;
+    for (;;) {
+      let response;
+      try {
+        response = await fetch(address, options);
+        const data = await response.arrayBuffer();
+        const isBusy = [429, 503].includes(response.status);
+        const seconds = patience(response);
+        if (!isBusy || waits === MOST_WAITS || seconds > LONGEST_WAIT) return { response, data };
+        waits += 1;
+        say("Jaeger is busy: it is asked again in " + seconds + " s.");
+        await wait(seconds);
+      } catch {
+        cuts += 1;
+        if (cuts > 1) return { isCut: Boolean(response) };
+        await wait(0.5);
+      }
+    }
+  };
 
   // Asks for one part, first in the dialect remembered. Gives the bytes; nothing if there are no such traces.
-  const ask = async (part, base) => {
+  const ask = async (part, base, say) => {
     let reason = "";
-    const order = Object.keys(part.asks);
-    if (!part.isOrdered) order.unshift(memory(base));
+    const order = [memory(base, part), ...Object.keys(part.asks)];
     for (const dialect of new Set(order)) {
       if (!part.asks[dialect]) continue;
       const address = new URL(part.asks[dialect], base);
       const headers = { accept: "application/json" };
       // A redirect to another server is not followed: nobody has agreed to ask that.
       const mode = address.origin === location.origin ? "same-origin" : "cors";
-      const answer = await answered(address, { headers, mode });
-      if (!answer) {
+      const { response, data, isCut } = await answered(address, { headers, mode }, say);
+      if (!response) {
         // A login of another origin may not be read; that there is a way to it can be seen.
         const probe = await fetch(address, { headers, redirect: "manual" }).catch(() => null);
-        throw probe?.type === "opaqueredirect" ? login(base) : new Error("Jaeger cannot be reached.");
+        if (probe?.type === "opaqueredirect") throw login(base);
+        throw new Error(isCut
+          ? "The connection to Jaeger broke off in the middle of its answer, twice: retry, or ask for fewer traces."
+          : "Jaeger cannot be reached.");
       }
-      const { response, data } = answer;
       const head = new TextDecoder().decode(data.slice(0, 16384)).trimStart();
+      if (response.status === 401 && /tenant|no org id/i.test(head.slice(0, 200))) {
+        throw new Error("Jaeger wants to know whose traces are asked for, and does not know it by this request ("
+          + head.slice(0, 200).trim() + "). What names the tenant for Jaeger UI, such as a proxy, must do so for all of /api/.");
+      }
       if (response.status === 401) throw login(base);
       // An old server answers what it does not know with its own page; another page is that of a login.
       const isPage = head[0] === "<" && !head.includes("jaeger-ui-root");
@@ -174,17 +211,21 @@
       const body = head[0] === "{" ? parsed(head) : null;
       const says = body?.error?.message ?? body?.errors?.[0]?.msg;
       if (response.ok && (head[0] === "{" || head[0] === "[") && !says) {
-        memory(base, dialect);
+        memory(base, part, dialect);
         const isNothing = body && !body.data?.length && !(body.result ?? body).resourceSpans?.length;
         return isNothing ? null : data;
       }
       // A trace that is not there, or the newer dialect's answer to a search that finds none.
       if (response.status === 404 && (body?.error || part.missing && says)) {
-        memory(base, dialect);
+        memory(base, part, dialect);
         return null;
       }
+      if ([429, 503].includes(response.status)) {
+        throw new Error("Jaeger is too busy (status " + response.status + "): it wants to be left alone for "
+          + patience(response) + " s. Retry then.");
+      }
       const refusal = "Jaeger answers " + response.status + " " + (says ?? response.statusText);
-      if (response.status >= 500 || [403, 429].includes(response.status)) throw new Error(refusal);
+      if (response.status >= 500 || response.status === 403) throw new Error(refusal);
       // What it says itself tells more than that there is something else.
       if (says || !reason) reason = refusal;
     }
@@ -201,9 +242,18 @@
   };
 
   // Asks for everything that is shown: bytes to be handed over, in the order of the parts, and a sentence if there are none.
-  const collect = async (what, base) => {
-    const answers = await Promise.all(what.parts.map((part) => ask(part, base)));
-    const data = answers.filter(Boolean);
+  // What it waits for is said meanwhile.
+  const collect = async (what, base, say = () => {}) => {
+    const wrong = what.parts.find((part) => part.wrong);
+    if (wrong) return { data: [], nothing: wrong.wrong };
+    // One part finds out which dialect is understood, if that is not known.
+    const answers = [];
+    for (const part of what.parts) {
+      if (answers.length && memory(base, part)) break;
+      answers.push(await ask(part, base, say));
+    }
+    const rest = what.parts.slice(answers.length).map((part) => ask(part, base, say));
+    const data = [...answers, ...(await Promise.all(rest))].filter(Boolean);
     return { data, nothing: data.length ? "" : what.parts[0]?.missing ?? "No traces match this search." };
   };
 
@@ -215,6 +265,132 @@
     const traces = data.map((bytes, at) => ({ type: "traces", data: bytes, replace: at === 0, ...named(at) }));
     return what.query ? [...traces, { type: "query", query: what.query }] : traces;
   };
+
+  // ---- More than is shown: requests like a trace, or like two; more of what a search finds. ----
+
+  const parsedAll = (bytes) => parsed(new TextDecoder().decode(bytes)) ?? {};
+
+  // Spans of an answer in either dialect, as far as needed to find a request.
+  const spansOf = (answer) => [
+    ...(answer.data ?? []).flatMap(({ traceID, spans, processes }) => spans.map((span) => ({
+      traceID,
+      id: span.spanID,
+      parent: span.references?.find(({ refType }) => refType === "CHILD_OF")?.spanID,
+      service: processes[span.processID]?.serviceName,
+      operation: span.operationName,
+      start: span.startTime,
+    }))),
+    ...((answer.result ?? answer).resourceSpans ?? []).flatMap(({ resource, scopeSpans }) => {
+      const service = resource?.attributes?.find(({ key }) => key === "service.name")?.value?.stringValue;
+      return scopeSpans.flatMap(({ spans }) => spans.map((span) => ({
+        traceID: span.traceId,
+        id: span.spanId,
+        parent: span.parentSpanId,
+        service,
+        operation: span.name,
+        start: Math.floor(Number(span.startTimeUnixNano) / 1000),
+      })));
+    }),
+  ];
+
+  // The first span whose parent is not there: what the request of a trace is called, and when it began in microseconds.
+  const requestOf = (bytes) => {
+    const spans = spansOf(parsedAll(bytes));
+    const ids = new Set(spans.map(({ id }) => id));
+    const roots = spans.filter(({ parent, service }) => service && !ids.has(parent));
+    return roots.sort((a, b) => a.start - b.start)[0];
+  };
+
+  // Traces of one set at most, and how its time range is cut: an answer that is too large would be slow to come, or cut.
+  const MOST = 1000;
+  const SLICES = 4;
+  const HALF_HOUR = 1800e6;
+
+  const likeIt = ({ service, operation }, [start, end]) => new URLSearchParams({ service, operation, start, end, limit: MOST });
+
+  // The hours around two moments; where they overlap, each ends in the middle between them.
+  const hours = (a, b) => {
+    const around = (at) => [at - HALF_HOUR, at + HALF_HOUR];
+    const [first, second] = [around(Math.min(a, b)), around(Math.max(a, b))];
+    const middle = Math.floor((a + b) / 2);
+    if (a !== b && first[1] > second[0]) [first[1], second[0]] = [middle, middle + 1];
+    return a <= b ? [first, second] : [second, first];
+  };
+
+  // What can be loaded beyond what is shown, of the bytes that came for it: its name and the sets that it is. Nothing where
+  // there is no more.
+  const wider = (what, data) => {
+    if (what.pair && data.length === 2) {
+      const [a, b] = data.map(requestOf);
+      if (!a || !b) return null;
+      const ranges = hours(a.start, b.start);
+      const sets = [a, b].map((request, at) => ({
+        title: "requests like " + what.pair[at], search: likeIt(request, ranges[at]), side: "ab"[at], replace: at === 0,
+      }));
+      return { label: "Compare requests like these", sets };
+    }
+    if (what.query && data.length === 1) {
+      const request = requestOf(data[0]);
+      if (!request) return null;
+      const [range] = hours(request.start, request.start);
+      return { label: "Load requests like it", sets: [{ title: "requests like it", search: likeIt(request, range) }] };
+    }
+    const limit = Number(what.asked?.get("limit") ?? MOST);
+    if (limit >= MOST) return null;
+    const ids = new Set(spansOf(parsedAll(data[0])).map(({ traceID }) => traceID));
+    if (ids.size < limit) return null;
+    const search = new URLSearchParams(what.asked);
+    search.set("limit", MOST);
+    return { label: "Load up to 1,000", sets: [{ title: what.title, search, replace: true }] };
+  };
+
+  // Number of traces that a search finds, where Jaeger can tell without sending them; else nothing.
+  const count = async (search, base) => {
+    const ask = found(search).asks.v3;
+    if (memory(base, {}) !== "v3" || !ask) return null;
+    const address = new URL(ask.replace("api/v3/traces", "api/v3/trace-summaries"), base);
+    try {
+      const response = await fetch(address, { headers: { accept: "application/json" } });
+      return response.ok ? (await response.json()).summaries?.length ?? null : null;
+    } catch {
+      return null;
+    }
+  };
+
+  // Cuts a search into parts of its time range, the newest first.
+  const slices = (search) => {
+    const [start, end] = ["start", "end"].map((name) => Number(search.get(name)));
+    const width = Math.ceil((end - start + 1) / SLICES);
+    return Array.from({ length: SLICES }, (_, at) => {
+      const part = new URLSearchParams(search);
+      part.set("start", Math.max(start, end - (at + 1) * width + 1));
+      part.set("end", end - at * width);
+      part.set("limit", MOST / SLICES);
+      return found(part);
+    });
+  };
+
+  // Brings the traces of sets in parts, each to be handed over as it comes: message and bytes. Says how far it is.
+  const collectMore = async (sets, base, say, take) => {
+    let parts = 0;
+    for (const set of sets) {
+      const all = await count(set.search, base);
+      const known = all === null ? "" : all === MOST ? ", 1,000 or more" : ", " + counted(all, "trace");
+      let isFirst = true;
+      for (const [at, part] of slices(set.search).entries()) {
+        say("Reading " + set.title + known + ": part " + (at + 1) + " of " + SLICES + "...");
+        const data = await ask(part, base, say);
+        if (!data) continue;
+        const replace = Boolean(set.replace) && isFirst;
+        if (!take({ type: "traces", title: set.title, data, replace, ...(set.side && { side: set.side }) })) return parts;
+        isFirst = false;
+        parts += 1;
+      }
+    }
+    return parts;
+  };
+
+  const counted = (number, word) => number + " " + word + (number === 1 ? "" : "s");
 
   const link = (base, { traceID, spanID }) => {
     const address = new URL("trace/" + encodeURIComponent(jaegerId(traceID)), base);
@@ -253,7 +429,7 @@
     if (span) setTimeout(look, 100);
   };
 
-  window.pathlightJaeger = { shown, collect, messages, link, show };
+  window.pathlightJaeger = { shown, collect, messages, wider, collectMore, link, show };
   // The example host page wants nothing but these.
   if (script?.dataset.only === "asking") return;
 
@@ -408,16 +584,20 @@
     panel.link = make("a", { id: "pathlight-link", hidden: true }, ["Show in Jaeger UI"]);
     panel.note = make("span", { id: "pathlight-note" });
     panel.note.setAttribute("role", "status");
+    panel.more = make("button", { id: "pathlight-more", type: "button", hidden: true });
+    panel.report = make("button", { id: "pathlight-report", type: "button", hidden: true }, ["Save report"]);
     panel.help = make("a", { id: "pathlight-help", hidden: true, target: "_blank", rel: "noopener" });
     panel.retry = make("button", { id: "pathlight-retry", type: "button", hidden: true }, ["Retry"]);
     const close = make("button", { id: "pathlight-close", type: "button" }, ["Close"]);
-    const head = make("div", { id: "pathlight-head" }, [panel.note, panel.help, panel.retry, panel.link, close]);
+    const head = make("div", { id: "pathlight-head" }, [panel.note, panel.help, panel.retry, panel.more, panel.report, panel.link, close]);
     panel.grip = grip();
     panel.element = make("aside", { id: "pathlight-panel" }, [panel.grip, head]);
     panel.element.setAttribute("aria-label", "Pathlight");
     panel.element.addEventListener("keydown", (event) => event.key === "Escape" && shut());
     close.addEventListener("click", shut);
     panel.link.addEventListener("click", follow);
+    panel.more.addEventListener("click", handMore);
+    panel.report.addEventListener("click", () => send({ type: "report" }));
     panel.retry.addEventListener("click", () => (panel.isReady ? handOver(shown(location, base)) : load()));
     load();
     document.body.append(panel.element);
@@ -448,21 +628,50 @@
     if (!what) return;
     panel.key = what.key;
     panel.turn += 1;
+    panel.more.hidden = true;
     const turn = panel.turn;
-    tell(what.parts.length ? "Reading " + what.title + "..." : "");
+    tell(what.parts.length ? "Reading " + what.title + "..." : what.note ?? "");
     if (!what.parts.length) return;
+    // Meanwhile the page may show something else, or the panel be gone.
+    const isWanted = () => panel.turn === turn && panel.element;
     try {
-      const answer = await collect(what, base);
-      // Meanwhile the page may show something else, or the panel be gone.
-      if (panel.turn !== turn || !panel.isReady) return;
+      const answer = await collect(what, base, (words) => isWanted() && tell(words));
+      if (!isWanted() || !panel.isReady) return;
+      const more = answer.nothing ? null : wider(what, answer.data);
       for (const message of messages(what, answer)) send(message, message.data ? [message.data] : []);
       if (answer.nothing) tell(answer.nothing);
+      Object.assign(panel, { wider: more });
+      panel.more.hidden = !more;
+      panel.more.textContent = more?.label ?? "";
     } catch (error) {
-      if (panel.turn === turn && panel.element) tell(error.message, error);
+      if (isWanted()) tell(error.message, error);
     }
   };
 
-  const counted = (number, word) => number + " " + word + (number === 1 ? "" : "s");
+  // Loads more than is shown.
+  const handMore = async () => {
+    const { sets } = panel.wider;
+    panel.turn += 1;
+    panel.more.hidden = true;
+    const turn = panel.turn;
+    const isWanted = () => panel.turn === turn && panel.element && panel.isReady;
+    // From Jaeger's own flame graph of one trace to that of all.
+    const view = document.querySelector(".Flamegraph-toolbar") && !sets[0].side ? "flame" : null;
+    const take = (message) => {
+      if (isWanted()) send(message, [message.data]);
+      return isWanted();
+    };
+    try {
+      const parts = await collectMore(sets, base, (words) => isWanted() && tell(words), take);
+      if (!isWanted()) return;
+      if (!parts) tell("Jaeger has no others of that hour.");
+      if (view) send({ type: "view", view });
+    } catch (error) {
+      if (!isWanted()) return;
+      tell(error.message);
+      panel.more.hidden = false;
+    }
+  };
 
   const say = {
     loaded: ({ traces, spans }) => counted(traces, "trace") + ", " + counted(spans, "span"),
@@ -472,6 +681,7 @@
   addEventListener("message", ({ source, origin, data }) => {
     if (!panel.frame || source !== panel.frame.contentWindow || origin !== home.origin || data?.pathlight !== 1) return;
     if (say[data.type]) tell(say[data.type](data));
+    if (data.type === "loaded") panel.report.hidden = false;
     if (data.type === "ready") {
       panel.isReady = true;
       tell("");

@@ -2,6 +2,7 @@
 
 use crate::dom::{El, Listeners, button, div, el, service_color, span};
 use crate::page::{Focus, Page};
+use pathlight_backend::source::jaeger_id;
 use pathlight_base::format;
 use pathlight_base::statistics::LogHistogram;
 use pathlight_trace::Endpoint;
@@ -109,7 +110,7 @@ pub fn sentence_with(
 
 /// Returns the beginning of an id, enough to tell it from others.
 pub fn short_id(id: &str) -> String {
-    let id = id.trim_start_matches('0');
+    let id = jaeger_id(id);
     if id.chars().count() > 12 {
         format!("{}\u{2026}", id.chars().take(8).collect::<String>())
     } else {

@@ -77,7 +77,7 @@
 
   // Jaeger UI is of this host, so its address may be read and its API asked.
   element("hand-over").addEventListener("click", async () => {
-    const shown = pathlightJaeger.shown(ui.contentWindow.location, base);
+    const shown = pathlightJaeger.shown(ui.contentWindow.location, base, ui.contentWindow);
     if (!shown?.parts.length) {
       element("said").textContent = "Jaeger UI shows no traces.";
       return;

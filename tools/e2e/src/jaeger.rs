@@ -2,7 +2,7 @@
 //!
 //! It speaks `/api` (Jaeger 1 to 2.20) and `/api/v3`, newest traces first, up to the limit; answers what it does not know
 //! with its page and status 200; answers an empty search of `/api/v3` with 404; sends errors as `text/plain`; allows other
-//! origins only if told. It may be slow, closed, busy or broken, or behind a login. It can also serve files, as a host
+//! origins only if told. It may be slow, closed, busy or broken, behind a login, or for one of several tenants. It can also serve files, as a host
 //! without a policy.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -51,6 +51,8 @@ pub struct Ways {
     pub cors: Option<String>,
     /// Without this bearer token it answers 401.
     pub token: Option<String>,
+    /// It holds traces of several tenants, and answers requests with this header and name.
+    pub tenant: Option<(String, String)>,
     /// Waits so long before every answer.
     pub delay: Duration,
     /// Answers to the next searches: a status and a `Retry-After`; 200 is the usual answer, [`CUT`] breaks off.
@@ -219,7 +221,7 @@ impl Shared {
         if method == Method::OPTIONS {
             // Jaeger 2 answers the question before a request with a token; Jaeger 1 does not.
             let status = if ways.v3 { StatusCode::NO_CONTENT } else { StatusCode::METHOD_NOT_ALLOWED };
-            return (status, [(ACCESS_CONTROL_ALLOW_HEADERS, "Authorization")]).into_response();
+            return (status, [(ACCESS_CONTROL_ALLOW_HEADERS, "Authorization, x-tenant")]).into_response();
         }
         locked(&self.log).push(uri.to_string());
         tokio::time::sleep(ways.delay).await;
@@ -228,6 +230,13 @@ impl Shared {
             .is_some_and(|token| request.headers().get(AUTHORIZATION).is_none_or(|sent| *sent != token))
         {
             return reply(401, "text/plain", "Unauthorized\n");
+        }
+        if let Some((header, name)) = &ways.tenant {
+            match request.headers().get(header) {
+                None => return reply(401, "text/plain", "missing tenant header\n"),
+                Some(sent) if *sent != **name => return reply(401, "text/plain", "unknown tenant\n"),
+                Some(_) => {}
+            }
         }
         let query = url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
         let query: BTreeMap<String, String> = query.into_owned().collect();
@@ -278,7 +287,7 @@ impl Shared {
                 }
                 if is_v3 { self.search_v3(&query, result) } else { self.search_v1(&query) }
             }
-            ["trace-summaries"] if known && is_v3 => self.search_v3(&query, summaries),
+            ["trace-summaries"] if known && is_v3 && ways.after_2_20 => self.search_v3(&query, summaries),
             ["traces", id] if known => {
                 let wanted = id.trim_start_matches('0').to_ascii_lowercase();
                 let is_it = |trace: &&Value| text(&trace["traceID"]).trim_start_matches('0') == wanted;

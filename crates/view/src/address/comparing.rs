@@ -139,11 +139,12 @@ pub fn to_second(us: u64) -> String {
     moment.split('.').next().unwrap_or_default().to_owned()
 }
 
-/// Returns what a set is called after its files: the name of one, without folders and endings; else how many there are.
+/// Returns what a set is called after its files: the name of one, without folders and endings, or the name that all have, as parts
+/// of one thing do; else how many there are.
 pub fn set_name(files: &[&str]) -> Option<String> {
     match files {
         [] => None,
-        [file] => {
+        [file, rest @ ..] if rest.iter().all(|other| other == file) => {
             let name = file.rsplit('/').next().unwrap_or(file);
             let short = name.trim_end_matches(".gz").trim_end_matches(".json").trim_end_matches(".pathlight");
             Some(if short.is_empty() { name } else { short }.to_owned())
@@ -172,6 +173,7 @@ mod tests {
     fn sets_are_named_after_their_files() {
         assert_eq!(set_name(&["data/shop before.json.gz"]).as_deref(), Some("shop before"));
         assert_eq!(set_name(&["a.json", "b.json", "c.json"]).as_deref(), Some("3 files"));
+        assert_eq!(set_name(&["traces of A", "traces of A"]).as_deref(), Some("traces of A"));
         assert_eq!((set_name(&[]), set_name(&[".json"])), (None, Some(".json".to_owned())));
     }
 }

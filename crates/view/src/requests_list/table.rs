@@ -2,6 +2,7 @@
 
 use crate::address::TraceChoice;
 use crate::table::{Column, Table, Unit, Width};
+use pathlight_backend::source::jaeger_id;
 use pathlight_base::format;
 use pathlight_engine::flame::{RequestRow, RequestsReport};
 use pathlight_engine::requests::RequestRef;
@@ -64,12 +65,10 @@ pub fn table() -> Table<RequestRow> {
         })
         .low(3),
         Column::count("errors", "Errors", "Error spans", |row: &RequestRow| row.errors.into()).low(2),
-        Column::text("trace", "Trace", "Trace id", |row: &RequestRow| {
-            row.trace_id.trim_start_matches('0').into()
-        })
-        .by(|a, b| a.trace_id.cmp(&b.trace_id))
-        .low(3)
-        .width(Width::Id),
+        Column::text("trace", "Trace", "Trace id", |row: &RequestRow| jaeger_id(&row.trace_id).into())
+            .by(|a, b| a.trace_id.cmp(&b.trace_id))
+            .low(3)
+            .width(Width::Id),
         Column::text(
             "caller",
             "Caller",

@@ -354,16 +354,7 @@ pub async fn the_dialog_lists_and_fetches_and_its_address_reproduces(page: &Page
     page.click("[data-test='jaeger-dialog-fetch']").await?;
     page.visible("[data-test='jaeger-dialog-trouble'] [data-test='fetch-message']").await?;
     page.fill("[data-test='jaeger-dialog-min']", "1us").await?;
-    let seconds = |us: u64| us / 1_000_000;
-    let times = format!(
-        "const field = (name) => document.querySelector(`[data-test='jaeger-dialog-${{name}}']`); \
-         const range = field('range'); range.value = '0'; range.dispatchEvent(new Event('change')); \
-         const time = (s) => new Date(s * 1000).toISOString().slice(0, 19); \
-         field('from').value = time({}); field('to').value = time({});",
-        seconds(stage.range.0),
-        seconds(stage.range.1) + 1
-    );
-    page.run(&times).await?;
+    choose_times(page, &stage).await?;
     page.click("[data-test='jaeger-dialog-fetch']").await?;
     phase(page, "ended").await?;
     page.ready().await?;
@@ -376,6 +367,92 @@ pub async fn the_dialog_lists_and_fetches_and_its_address_reproduces(page: &Page
     page.open(&format!("{}{hash}", server.url)).await?;
     page.ready().await?;
     same("traces of the link", summary(page).await?[0], stage.matching(false))
+}
+
+/// Chooses the time range of all traces in the dialog, by its two times.
+async fn choose_times(page: &Page, stage: &Stage) -> Outcome {
+    let times = format!(
+        "const field = (name) => document.querySelector(`[data-test='jaeger-dialog-${{name}}']`); \
+         const range = field('range'); range.value = '0'; range.dispatchEvent(new Event('change')); \
+         const time = (s) => new Date(s * 1000).toISOString().slice(0, 19); \
+         field('from').value = time({}); field('to').value = time({});",
+        stage.range.0 / 1_000_000,
+        stage.range.1 / 1_000_000 + 1
+    );
+    page.run(&times).await.map(drop)
+}
+
+pub async fn all_services_are_searched_where_the_api_can(page: &Page) -> Outcome {
+    for (v1, v3) in [(true, true), (false, true), (true, false)] {
+        let stage = Stage::new(60, Ways { v1, v3, ..Ways::default() })?;
+        let server = stage.proxy()?;
+        page.open(&server.url).await?;
+        page.click("[data-test='jaeger']").await?;
+        page.visible("[data-test='jaeger-dialog']").await?;
+        choose_times(page, &stage).await?;
+        page.click("[data-test='jaeger-dialog-fetch']").await?;
+        if v3 {
+            phase(page, "ended").await?;
+            page.ready().await?;
+            same("traces", summary(page).await?[0], 60)?;
+        } else {
+            phase(page, "failed").await?;
+            says(page, &["A search needs a service"]).await?;
+        }
+        // What is no id is refused before anybody is asked.
+        let asked = stage.jaeger.log().len();
+        page.open(&format!("{}#api=/jaeger&traceID=zzz", server.url)).await?;
+        phase(page, "failed").await?;
+        says(page, &["\u{201c}zzz\u{201d} is no trace id"]).await?;
+        same("requests for zzz", stage.jaeger.log().len(), asked)?;
+        forgive(page).await?;
+    }
+    Ok(())
+}
+
+pub async fn a_tenant_is_named_and_remembered_only_if_asked(page: &Page) -> Outcome {
+    let stage = Stage::new(40, Ways { tenant: Some(("x-tenant".to_owned(), "acme".to_owned())), ..old() })?;
+    let server = stage.proxy()?;
+    let search = format!("{}#{}", server.url, stage.search("/jaeger", 100));
+    for is_remembered in [false, true] {
+        page.open(&search).await?;
+        phase(page, "failed").await?;
+        says(page, &["whose traces are asked for", "missing tenant header", "x-tenant", "X-Scope-OrgID"])
+            .await?;
+        page.click("[data-test='fetch-change']").await?;
+        page.fill("[data-test='jaeger-dialog-tenant']", "other").await?;
+        page.click("[data-test='jaeger-dialog-fetch']").await?;
+        phase(page, "failed").await?;
+        says(page, &["unknown tenant"]).await?;
+        page.click("[data-test='fetch-change']").await?;
+        page.fill("[data-test='jaeger-dialog-tenant']", "acme").await?;
+        if is_remembered {
+            page.click("[data-test='jaeger-dialog-remembers']").await?;
+        }
+        page.picture("jaeger-tenant").await?;
+        page.click("[data-test='jaeger-dialog-fetch']").await?;
+        phase(page, "ended").await?;
+        page.ready().await?;
+        same("traces", summary(page).await?[0], stage.matching(false))?;
+        let kept = page.run(KEPT).await?.to_string();
+        same("is kept", kept.contains("acme"), is_remembered)?;
+    }
+    // Remembered, it goes along until it is taken away.
+    page.open(&search).await?;
+    phase(page, "ended").await?;
+    page.click("[data-test='fetch-change']").await?;
+    page.fill("[data-test='jaeger-dialog-tenant']", "").await?;
+    page.click("[data-test='jaeger-dialog-fetch']").await?;
+    phase(page, "failed").await?;
+    let kept = page.run(KEPT).await?.to_string();
+    ensure(!kept.contains("acme"), || format!("the tenant is kept in {kept}"))?;
+    // A header that says something else names no tenant.
+    page.click("[data-test='fetch-change']").await?;
+    page.fill("[data-test='jaeger-dialog-tenant']", "acme").await?;
+    page.fill("[data-test='jaeger-dialog-tenant-header']", "Cookie").await?;
+    page.click("[data-test='jaeger-dialog-fetch']").await?;
+    page.visible("[data-test='jaeger-dialog-trouble'] [data-test='fetch-message']").await?;
+    forgive(page).await
 }
 
 pub async fn files_beside_the_page_are_fetched(page: &Page) -> Outcome {

@@ -18,6 +18,7 @@ mod heat;
 mod hostile;
 mod hosting;
 mod jaeger;
+mod jaeger_panel;
 mod jaeger_ui;
 mod loading;
 mod looks;
@@ -257,6 +258,8 @@ pub const ALL: &[Test] = tests![
     jaeger::the_policy_of_the_host_and_a_dead_address_are_told_apart,
     jaeger::a_closed_jaeger_wants_a_token_and_a_page_is_no_answer,
     jaeger::the_dialog_lists_and_fetches_and_its_address_reproduces,
+    jaeger::all_services_are_searched_where_the_api_can,
+    jaeger::a_tenant_is_named_and_remembered_only_if_asked,
     jaeger::files_beside_the_page_are_fetched,
     following::spans_that_a_program_sends_join_and_the_view_stays,
     following::a_file_is_followed_line_by_line_and_another_one_in_its_place_from_its_beginning,
@@ -270,6 +273,7 @@ pub const ALL: &[Test] = tests![
     privacy::copies_exports_baselines_and_searches_ask_for_nothing_and_are_stored_nowhere,
     privacy::with_all_network_refused_everything_but_jaeger_works,
     embed::a_host_on_another_origin_hands_traces_over_and_hears_the_selection,
+    embed::every_message_with_traces_has_its_answer,
     embed::what_the_user_refuses_is_not_followed,
     embed::messages_of_every_shape_change_nothing_and_end_nothing,
     embed::a_sandboxed_frame_needs_scripts_only,
@@ -282,6 +286,12 @@ pub const ALL: &[Test] = tests![
     jaeger_ui::an_expired_session_and_a_refused_frame_are_said_with_a_way_out,
     jaeger_ui::two_frames_side_by_side_follow_each_other,
     jaeger_ui::the_menu_opens_what_is_shown,
+    jaeger_panel::one_dialect_is_found_and_asked_from_then_on,
+    jaeger_panel::a_busy_jaeger_is_waited_for_and_a_cut_connection_tried_once_more,
+    jaeger_panel::what_jaeger_does_not_have_is_said,
+    jaeger_panel::requests_like_a_trace_come_with_one_click_and_every_span_says_how_slow_it_is,
+    jaeger_panel::two_compared_traces_become_sets_of_requests_like_them,
+    jaeger_panel::more_than_jaeger_ui_shows_is_offered_and_saved_as_a_report,
     offline::a_kept_page_opens_without_its_server,
     offline::what_another_server_answers_replaces_no_kept_page,
     offline::a_page_that_is_old_says_so_once_a_newer_one_is_kept,
