@@ -397,7 +397,7 @@ mod tests {
     fn a_span_whose_caller_stopped_waiting_is_not_one_of_a_wrong_clock() {
         let clipped = TraceReport { bits: vec![0, TraceReport::CLIPPED], ..report() };
         let said = |report: &TraceReport| {
-            let row = SpanRow { at: 1, own_us: 0, trace: Rc::new(report.clone()) };
+            let row = SpanRow { at: 1, own_us: 0, rank: LikeRank::default(), trace: Rc::new(report.clone()) };
             (tip(&Timeline::new(report.clone()), 1)[2].clone(), row.words())
         };
         let muted = |words: &str| TipLine::Muted(words.to_owned());
@@ -412,7 +412,7 @@ mod tests {
     #[test]
     fn a_span_that_nobody_waits_for_says_why() {
         let said = |report: &TraceReport| {
-            let row = SpanRow { at: 1, own_us: 0, trace: Rc::new(report.clone()) };
+            let row = SpanRow { at: 1, own_us: 0, rank: LikeRank::default(), trace: Rc::new(report.clone()) };
             (tip(&Timeline::new(report.clone()), 1)[2].clone(), row.words())
         };
         let muted = |words: &str| TipLine::Muted(words.to_owned());

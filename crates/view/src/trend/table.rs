@@ -394,7 +394,6 @@ pub fn to_csv(report: &Rc<TrendReport>, root: &RootEndpoint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_base::statistics::Weights;
     use pathlight_engine::verdict::ServicesReport;
 
     #[test]

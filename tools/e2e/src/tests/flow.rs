@@ -490,7 +490,8 @@ pub async fn names_of_a_long_flow_are_not_cut_to_a_few_letters(page: &Page) -> O
     page.ready().await?;
     same("calls", page.number("[data-test='flow']", "data-nodes").await?, 20.0)?;
     page.drawn().await?;
-    let written = page.run("return [...new Set(window.written)].filter((text) => /LoadP/.test(text))").await?;
+    let written =
+        page.run("return [...new Set(window.written)].filter((text) => /LoadP/.test(text))").await?;
     let written: Vec<String> = serde_json::from_value(written)?;
     let whole = |text: &&String| text.contains("LoadPart") && !text.contains('\u{2026}');
     ensure(written.iter().filter(whole).count() >= 6 && written.iter().all(|text| whole(&text)), || {
