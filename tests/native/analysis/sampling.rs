@@ -442,7 +442,7 @@ fn of_seed(seed: u64, traces: u64) -> GenerateOptions {
 
 #[test]
 fn trend_and_check_of_sampled_traces_are_those_of_the_full_sets() {
-    const SAMPLER: &str = "p=0.1; slow>150ms; errors; as=th";
+    const SAMPLER: &str = "p=0.1; slow>40ms; errors; as=th";
     let full: Vec<Summary> = (0..5).map(|day| summary(&of_seed(50 + day, 1500), "p=1")).collect();
     let days = |dialect: &str| -> Vec<Summary> {
         let sampler = SAMPLER.replace("th", dialect);
@@ -473,13 +473,9 @@ fn trend_and_check_of_sampled_traces_are_those_of_the_full_sets() {
     assert!(by_weight < 0.1 && counted > 2.0 * by_weight, "{by_weight} by weight, {counted} counted");
     let trend = TrendOfSummaries::of(&kept).unwrap();
     assert!(trend.weights.requests() > 5000.0 && !trend.weights.are_equal());
-    assert!(
-        trend
-            .series
-            .iter()
-            .flat_map(|series| series.points.iter().flatten())
-            .all(|point| { point.effective < point.n as f64 && point.effective >= 30.0 })
-    );
+    let points: Vec<_> = trend.series.iter().flat_map(|series| series.points.iter().flatten()).collect();
+    assert!(points.iter().all(|point| point.effective <= point.n as f64 && point.effective >= 30.0));
+    assert!(points.iter().any(|point| point.effective < 0.9 * point.n as f64));
     // Nothing has changed, but for how traces were kept.
     let rules =
         ["mean>10%", "p50>10%", "errors>2%", "endpoint self mean>20%"].map(|rule| rule.parse().unwrap());

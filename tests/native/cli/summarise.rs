@@ -372,7 +372,7 @@ fn files_of_other_versions_are_merged_with_those_of_today_and_it_is_said_what_is
 fn a_tag_of_ones_own_says_weights_in_summaries_trends_and_checks() {
     let folder = Scratch::new("own-weights");
     for day in 0..4 {
-        let sample = if day == 0 { "p=1" } else { "p=0.2; slow>150ms; errors; as=count" };
+        let sample = if day == 0 { "p=1" } else { "p=0.2; slow>30ms; errors; as=count" };
         let options =
             GenerateOptions { traces: 1500, spans: 7, seed: 80 + day, ..GenerateOptions::default() };
         let mut text = Vec::new();

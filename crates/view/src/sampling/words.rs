@@ -49,7 +49,7 @@ pub fn summed() -> String {
 pub fn by_weight(all: &Weights) -> Option<String> {
     (!all.are_ones()).then(|| {
         format!(
-            "Traces were sampled, so numbers are those of about {} requests and say as much as {} that were all kept would.",
+            "Traces were sampled: numbers are those of about {} requests (effective number {}).",
             about(all.requests()),
             about(all.effective())
         )
