@@ -117,14 +117,15 @@ impl WeightedTimes {
                 && of.units <= seen * most
                 && of.squares <= seen * most * most
         };
-        let all = self.bins.values().fold(Weights::default(), |mut all, of| {
-            all.merge(of);
-            all
-        });
-        // The first part also keeps the sums of the second from overflowing.
-        self.bins.iter().all(is_bin)
-            && all == self.sums.weights()
-            && self.range_us.is_none_or(|(least, most)| least <= most)
+        // Sums of what is sound do not overflow.
+        if !self.bins.iter().all(is_bin) {
+            return false;
+        }
+        let mut all = Weights::default();
+        self.bins.values().for_each(|of| all.merge(of));
+        let (least, most) = self.range_us.unwrap_or_default();
+        let most_sum = (u128::from(most) + 1).saturating_mul(u128::from(all.rounded()) + 1);
+        least <= most && all == self.sums.weights() && self.sums.sum() <= most_sum
     }
 }
 
