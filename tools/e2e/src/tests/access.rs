@@ -26,7 +26,7 @@ pub const VIEWS: [&str; 13] = [
 ];
 
 /// What opens a menu, panel or dialog: the view, what is clicked there one after the other, and what is in sight then.
-const OPENED: [(&str, &[&str], &str); 28] = [
+const OPENED: [(&str, &[&str], &str); 30] = [
     ("findings", &["[data-test='help']"], "keys"),
     ("findings", &["[data-test='notes-button']"], "notes"),
     ("findings", &["[data-test='jaeger']"], "jaeger-dialog"),
@@ -59,6 +59,9 @@ const OPENED: [(&str, &[&str], &str); 28] = [
     ("diagnosis", &["[data-test='list-services']"], "diagnosis-view"),
     ("anomalies", &["[data-test='anomaly']"], "anomaly-pair"),
     ("anomalies", &["[data-test='anomaly-evaluate']"], "evaluation-row"),
+    // These stay as they are chosen.
+    ("flow", &["[data-test='flow-map']"], "map-call"),
+    ("flame", &["[data-test='flame-bands']"], "band-row"),
 ];
 
 /// Pastes a trace besides those that are open.

@@ -44,6 +44,11 @@ impl MapLine {
         &self.report.services[self.call().service as usize]
     }
 
+    fn name(&self) -> String {
+        let [caller, service] = [self.caller(), self.service()].map(|one| format::printable(&one.service));
+        format!("{caller} \u{2192} {service}")
+    }
+
     fn share(&self) -> f64 {
         self.call().wait.mean_us / self.report.latency.mean_us.max(f64::MIN_POSITIVE)
     }
@@ -59,7 +64,7 @@ impl MapLine {
     fn change(&self) -> String {
         match (self.change_us(), self.wait().sure_change_us()) {
             (None, _) => String::new(),
-            (_, None) => "no sure change".to_owned(),
+            (_, None) => format::DASH.to_owned(),
             (_, Some(us)) => format::change(us),
         }
     }
@@ -68,12 +73,13 @@ impl MapLine {
 /// Returns the table, longest waits first.
 pub fn table() -> Table<MapLine> {
     let columns = vec![
-        Column::service("Answers", "The service that is called", |line: &MapLine| &line.service().service)
-            .csv(&["service"]),
-        Column::service("Called by", "The service that calls", |line: &MapLine| &line.caller().service)
-            .key("caller")
-            .width(Width::Caller)
-            .csv(&["caller"]),
+        Column::text("call", "Call", "The service that calls, and the one that answers", |line: &MapLine| {
+            line.name().into()
+        })
+        .wide()
+        .csv_as(&["caller", "service"], |line| {
+            vec![line.caller().service.clone(), line.service().service.clone()]
+        }),
         Column::duration(
             "wait",
             "Wait",
@@ -96,14 +102,14 @@ pub fn table() -> Table<MapLine> {
             .csv_as(&["baseline_us"], |line| {
                 vec![line.wait().baseline_us.map_or_else(String::new, |us| Number::from(us).digits())]
             }),
-        Column::text("change", "Change", "By how much it surely changed against A", |line: &MapLine| {
+        Column::text("change", "Change", "By how much it surely changed against A; a dash: it may be as before", |line: &MapLine| {
             line.change().into()
         })
         .by(|a, b| {
             let us = |line: &MapLine| line.wait().sure_change_us().unwrap_or(0.0);
             us(a).total_cmp(&us(b))
         })
-        .width(Width::Moment)
+        .width(Width::Number)
         .if_any()
         .csv_as(&["change_us"], |line| {
             vec![line.change_us().map_or_else(String::new, |us| Number::from(us).digits())]
