@@ -146,6 +146,9 @@ pub async fn requests_like_a_trace_come_with_one_click_and_every_span_says_how_s
         same("offer", page.text("#pathlight-more").await?, "Load requests like it".to_owned())?;
         page.click("#pathlight-more").await?;
         page.hidden("#pathlight-more").await?;
+        has_more_than(page, 1).await?;
+        // The last part may still be on its way.
+        tokio::time::sleep(std::time::Duration::from_secs(2)).await;
         let traces = has_more_than(page, 1).await?;
         // The number comes first where that can be had, then traces in parts of the hour.
         let log = stand.jaeger.log()[before..].to_vec();
