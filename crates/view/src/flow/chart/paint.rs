@@ -68,13 +68,7 @@ impl DagLayout {
         };
         let (node_w, gap_x) = (narrow(sizes.node_w, narrowest(report)), narrow(sizes.gap_x, NARROWEST_GAP));
         let sizes = DagSizes { node_w, gap_x, ..sizes };
-        let narrow = DagLayout::new(report, sizes);
-        if narrow.width <= room || narrow.height > 6 * (sizes.node_h + sizes.gap_y) {
-            return narrow;
-        }
-        // A long row is no high stack: there is room for two lines, though all of it is seen smaller.
-        let high = i64::from(DagSizes::for_nodes(0, metrics).node_h) * i64::from(narrow.width);
-        DagLayout::new(report, DagSizes { node_h: (high / i64::from(room)) as i32, ..sizes })
+        DagLayout::new(report, sizes)
     }
 }
 

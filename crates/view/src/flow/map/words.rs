@@ -21,7 +21,7 @@ pub fn title(report: &ServiceMapReport) -> String {
         None => "No call fails",
     };
     format!(
-        "{}, {} of {}. Width: how long requests wait. {colours}.",
+        "{}, {} of {}. {colours}. Width: how long requests wait.",
         counted(report.services.len() as u64, "service"),
         counted(report.calls.len() as u64, "kind of call").replace("kind of calls", "kinds of calls"),
         counted(report.requests, "request"),
