@@ -40,11 +40,9 @@ fn every() -> Vec<Vec<u8>> {
     [
         queries::Overview::default().to_message(),
         queries::CriticalPath { selection: all() }.to_message(),
-        queries::PathsAtLatencies { selection: all() }.to_message(),
         queries::Impact { selection: all() }.to_message(),
         queries::Compare { a: a.clone(), b: b.clone() }.to_message(),
         queries::ServiceChanges { a: a.clone(), b: b.clone() }.to_message(),
-        queries::ServiceMap { selection: b.clone(), baseline: Some(a.clone()) }.to_message(),
         queries::VerdictHits { a: a.clone(), b: b.clone() }.to_message(),
         queries::Diagnosis { selection: all(), settings: tprof() }.to_message(),
         queries::AggregateTraces { selection: all(), settings: tprof(), wanted: Aggregates::One(0) }
@@ -122,6 +120,9 @@ fn every() -> Vec<Vec<u8>> {
         queries::Queues { selection: all() }.to_message(),
         queries::LinkedTraces { of: trace() }.to_message(),
         queries::MissingTraces { group: 0 }.to_message(),
+        queries::PathsAtLatencies { selection: all() }.to_message(),
+        queries::ServiceMap { selection: all().with_range(PercentileRange::TAIL), baseline: Some(all()) }
+            .to_message(),
     ]
     .into()
 }
