@@ -16,7 +16,7 @@ use crate::page::shown_trace::ShownTrace;
 use crate::pool::{Input, PagePool};
 use pathlight_engine::load::MemoryForecast;
 use pathlight_engine::pool::{Limits, LoadProgress, PoolEvent, UserError};
-use pathlight_engine::queries::Range;
+use pathlight_engine::queries::{LikeRank, Range};
 use pathlight_engine::requests::Selection;
 use pathlight_ingest::{Accounts, FileReport};
 use pathlight_trace::Endpoint;
@@ -27,6 +27,7 @@ use pathlight_view::reading::file_errors::file_errors;
 use pathlight_view::views::View;
 use pathlight_view::{anomalies, reading, summaries};
 use std::cell::{Cell, Ref, RefCell};
+use std::rc::Rc;
 use wasm_bindgen::JsValue;
 
 /// The longest call path that is written into an address.
@@ -628,6 +629,12 @@ impl Page {
     pub fn shown(self) -> Option<ShownTrace> {
         let is_linked = self.shown_trace().is_some_and(|trace| trace.linked);
         ShownTrace::of(self.queries(), is_linked)
+    }
+
+    /// Returns how slow each span of the timeline is among those like it; `None` while that is not known, and of several traces.
+    pub fn span_ranks(self) -> Rc<Option<Vec<LikeRank>>> {
+        let is_alone = self.shown_trace().is_some_and(|trace| !trace.linked);
+        self.queries().among_like.fresh().filter(|_| is_alone).unwrap_or_default()
     }
 
     /// Returns the trace the timeline shows: that of the address, else the slowest of the percentile range.

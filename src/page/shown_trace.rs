@@ -1,9 +1,8 @@
 //! The trace of the timeline: alone, or on one axis with those that its messages connect it with.
 
-use super::Page;
 use super::queries::Queries;
 use pathlight_engine::flame::TraceReport;
-use pathlight_engine::queries::{JoinedTraces, LikeRank};
+use pathlight_engine::queries::JoinedTraces;
 use std::rc::Rc;
 
 /// What the timeline shows.
@@ -13,14 +12,6 @@ pub enum ShownTrace {
     One(Rc<Option<TraceReport>>),
     /// Several.
     Joined(Rc<Option<JoinedTraces>>),
-}
-
-impl Page {
-    /// Returns how slow each span of the timeline is among those like it; `None` while that is not known, and of several traces.
-    pub fn span_ranks(self) -> Rc<Option<Vec<LikeRank>>> {
-        let is_alone = self.shown_trace().is_some_and(|trace| !trace.linked);
-        self.queries().among_like.fresh().filter(|_| is_alone).unwrap_or_default()
-    }
 }
 
 impl ShownTrace {
