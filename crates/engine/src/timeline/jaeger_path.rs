@@ -211,7 +211,7 @@ pub(crate) fn differences(report: &TraceReport) -> Vec<PathDifference> {
 mod tests {
     use super::*;
     use crate::test_spans::{Span, pool, span};
-    use pathlight_trace::SpanKind::{Client, Producer, Server};
+    use pathlight_trace::SpanKind::{Client, Internal, Server};
 
     /// Returns cause, time and the operation of the first span of each difference.
     fn of(spans: &[Span]) -> Vec<(DifferenceCause, u64, String)> {
@@ -253,12 +253,12 @@ mod tests {
     }
 
     #[test]
-    fn what_outlives_its_parent_is_waited_for_by_jaeger_and_producers_are_not() {
+    fn what_outlives_its_parent_is_waited_for_by_jaeger() {
         // The second is of the same process as the first, since it has its name.
         let outlives = [
             span(1, 1, 0, Server, (0, 100_000), "GET"),
-            span(1, 2, 1, Server, (50_000, 400_000), "GET"),
-            span(1, 3, 1, Producer, (10_000, 90_000), "send"),
+            span(1, 2, 1, Internal, (50_000, 400_000), "GET"),
+            span(1, 3, 1, Client, (10_000, 40_000), "query"),
         ];
         assert_eq!(of(&outlives), [(DifferenceCause::Outliving, 50_000, "GET".to_owned())]);
     }
