@@ -26,7 +26,7 @@ mod tests {
         let words = |like, shorter, longer| rank_words(LikeRank { like, shorter, longer });
         assert_eq!(words(312, 302, 8), "p97 of 312");
         assert_eq!(words(312, 311, 0), "slowest of 312");
-        assert_eq!(words(1312, 0, 1311), "fastest of 1,312");
+        assert_eq!(words(1312, 0, 1311), "fastest of 1\u{202f}312");
         // Several are the slowest.
         assert_eq!(words(312, 300, 0), "p96 of 312");
         assert_eq!(words(2, 0, 0), "p0 of 2");

@@ -352,8 +352,8 @@ mod tests {
         );
         let cells: Vec<CellText> = [6, 7].map(|column| table.cell(column, 0)).to_vec();
         assert_eq!(cells[0], CellText::Bar(0.4, duration_us(40_u64)));
-        assert_eq!(table.cell(5, 1), CellText::Bar(0.0, DASH.to_owned()));
-        assert_eq!(table.cell(6, 1), CellText::Text(DASH.to_owned()));
+        assert_eq!(table.cell(6, 1), CellText::Bar(0.0, DASH.to_owned()));
+        assert_eq!(table.cell(7, 1), CellText::Text(DASH.to_owned()));
         assert_eq!(table.order(None, None), [0, 1]);
     }
 
