@@ -56,8 +56,10 @@ impl Shape {
     }
 }
 
-/// Returns each kind by name, made from its number of spans.
-fn kinds() -> [(&'static str, fn(usize) -> Shape); 8] {
+/// What grows, and its sets: made from their number of spans.
+type Kind = (&'static str, fn(usize) -> Shape);
+
+fn kinds() -> [Kind; 8] {
     [
         ("root endpoints", |spans| Shape { roots: spans / 16, ..SMALL.of_spans(spans) }),
         ("endpoints", |spans| Shape { endpoints: spans / 16, ..SMALL.of_spans(spans) }),
