@@ -308,8 +308,8 @@ fn receiver(status: &'static str) -> (String, Receiver<String>) {
         let mut reader = BufReader::new(stream.try_clone().unwrap());
         let mut length = 0;
         let head = reader.by_ref().lines().map_while(Result::ok).take_while(|line| !line.is_empty());
-        for (name, value) in head
-            .filter_map(|line| Some(line.split_once(": ").map(|(a, b)| (a.to_lowercase(), b.to_owned()))?))
+        for (name, value) in
+            head.filter_map(|line| line.split_once(": ").map(|(a, b)| (a.to_lowercase(), b.to_owned())))
         {
             if name == "content-length" {
                 length = value.parse().unwrap();
