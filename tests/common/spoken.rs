@@ -168,6 +168,10 @@ fn messages() -> Vec<Vec<u8>> {
         queries::Queues { selection: selection() }.to_message(),
         queries::LinkedTraces { of: trace() }.to_message(),
         queries::MissingTraces { group: 0 }.to_message(),
+        queries::AmongLike { of: trace() }.to_message(),
+        queries::JaegerPath { of: trace() }.to_message(),
+        queries::PathsAtLatencies { selection: selection() }.to_message(),
+        queries::ServiceMap { selection: selection(), baseline: Some(selection()) }.to_message(),
     ]
     .into()
 }

@@ -306,6 +306,8 @@ proptest! {
         cases.add(queries::Range { selection: tail.clone() });
         cases.add(queries::Requests { selection: tail.clone(), limit: 5 });
         cases.add(queries::AtLatencies { selection: whole.clone() });
+        cases.add(queries::PathsAtLatencies { selection: whole.clone() });
+        cases.add(queries::ServiceMap { selection: tail.clone(), baseline: Some(whole.clone()) });
         cases.add(queries::CriticalPath { selection: whole.clone() });
         cases.add(queries::Endpoints { selection: tail.clone() });
         cases.add(queries::PerRequest { selection: whole.clone() });

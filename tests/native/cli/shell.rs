@@ -42,7 +42,7 @@ const JSON: [&[&str]; 20] = [
     &["flow", "a.json"],
     &["flow", "a.json", "--savings"],
     &["flow", "a.json", "--services", "--baseline", "b.json"],
-    &["compare", "a.json", "--since", "2024-01-01 00:00"],
+    &["compare", "a.json", "--since", "1704067200000000"],
     &["diagnosis", "a.json"],
     &["anomaly", "a.json"],
     &["errors", "a.json"],
