@@ -361,6 +361,7 @@ pub fn export_svg(report: &ServiceMapReport, theme: &Theme) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pathlight_engine::verdict::Certainty;
     use pathlight_engine::verdict::service_map::{MapCall, MapTime};
 
     fn time(mean_us: f64) -> MapTime {
@@ -504,5 +505,14 @@ mod tests {
             map.calls[0].wait = wait;
             assert_eq!(MapTone::of_call(&map, &map.calls[0]).key(), tone);
         }
+        // A service that is to blame for what its callers wait says that, and not that its own work takes less.
+        map.calls[0].wait = at(100.0, change(300.0, 500.0));
+        map.services[1].slower = Some(Certainty::Certain);
+        map.services[1].own = at(900.0, change(-500.0, -300.0));
+        let said = below_name(&map, &map.services[1]);
+        assert!(said.starts_with("calls wait +400"), "{said}");
+        map.services[1].own = at(100.0, change(300.0, 500.0));
+        let said = below_name(&map, &map.services[1]);
+        assert!(said.ends_with("s, +400\u{202f}µs"), "{said}");
     }
 }

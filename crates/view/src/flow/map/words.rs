@@ -162,8 +162,14 @@ pub fn to_text(report: &ServiceMapReport, rows: usize) -> String {
 /// Returns the line in a service's box below its name.
 pub(super) fn below_name(report: &ServiceMapReport, service: &MapService) -> String {
     let own = duration(service.own.mean_us);
+    let into = report.calls.iter().filter(|call| report.ends(call).is_some_and(|ends| ends[1] == service));
+    let wait_us: f64 = into.filter_map(|call| call.wait.sure_change_us()).sum();
     match (MapTone::of_service(report, service), service.own.sure_change_us()) {
         (MapTone::Fails(rate), _) => format!("{own}, {} fail", share(rate)),
+        // It has this colour for what its callers wait.
+        (MapTone::Slower(_), own_us) if own_us.is_none_or(|us| us <= 0.0) && wait_us > 0.0 => {
+            format!("calls wait {}", format::change(wait_us))
+        }
         (MapTone::Slower(_) | MapTone::Faster(_), Some(us)) => format!("{own}, {}", format::change(us)),
         _ => format!("{own} own work"),
     }
