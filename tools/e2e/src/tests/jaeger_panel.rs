@@ -243,3 +243,46 @@ pub async fn more_than_jaeger_ui_shows_is_offered_and_saved_as_a_report(page: &P
     leave(page).await?;
     page.complaints().await.map(drop)
 }
+
+pub async fn where_jaeger_ui_draws_another_path_is_said(page: &Page) -> Outcome {
+    let trace = |id: u32, calls: &[(&str, u64, u64)]| {
+        let span = |at: usize, name: &str, from: u64, us: u64| {
+            let parent = json!([{ "refType": "CHILD_OF", "traceID": format!("{id:032x}"), "spanID": format!("{:016x}", 1) }]);
+            json!({
+                "traceID": format!("{id:032x}"), "spanID": format!("{at:016x}"), "operationName": name, "processID": "p",
+                "references": if at == 1 { json!([]) } else { parent },
+                "startTime": 1_700_000_000_000_000_u64 + from, "duration": us, "tags": [], "logs": [],
+            })
+        };
+        let calls = calls.iter().zip(2..).map(|((name, from, us), at)| span(at, name, *from, *us));
+        let spans: Vec<_> = std::iter::once(span(1, "GET /", 0, 100_000)).chain(calls).collect();
+        json!({
+            "traceID": format!("{id:032x}"), "spans": spans,
+            "processes": { "p": { "serviceName": "shop", "tags": [] } },
+        })
+    };
+    // In the first the second call begins in the microsecond in which the first ends, in the second a little later.
+    let [touching, apart] =
+        [[("a", 10_000, 30_000), ("b", 40_000, 50_000)], [("a", 10_000, 30_000), ("b", 40_010, 50_000)]];
+    let stored = json!({ "data": [trace(1, &touching), trace(2, &apart)] });
+    let stand = Stand::holding("HEAD", &stored, |config| config)?;
+    open(page, &stand).await?;
+    let said = "[data-test='jaeger-difference']";
+    go(page, &format!("trace/{:032x}", 1)).await?;
+    shows(page, "#pathlight-frame", "trace", 1).await?;
+    enter(page, "#pathlight-frame").await?;
+    page.visible(said).await?;
+    let words = page.text(said).await?.replace(['\u{202f}', '\u{a0}'], " ");
+    ensure(
+        words.starts_with("Jaeger UI draws another critical path for 30")
+            && words.contains("(a @ shop first)"),
+        || words.clone(),
+    )?;
+    page.picture("jaeger-difference").await?;
+    leave(page).await?;
+    go(page, &format!("trace/{:032x}", 2)).await?;
+    shows(page, "#pathlight-frame", "trace", 1).await?;
+    enter(page, "#pathlight-frame").await?;
+    page.hidden(said).await?;
+    leave(page).await
+}

@@ -30,18 +30,22 @@ impl Stand {
 
     /// Starts one with a configuration that is ours but for a change.
     fn configured(version: &str, change: impl FnOnce(String) -> String) -> Outcome<Stand> {
+        let file = generated("jaeger.json", "--traces 30 --spans 20 --seed 6")?;
+        Stand::holding(version, &serde_json::from_slice(&std::fs::read(file)?)?, change)
+    }
+
+    /// Starts one that holds the traces of a document.
+    pub fn holding(version: &str, stored: &Value, change: impl FnOnce(String) -> String) -> Outcome<Stand> {
         let name = if version == "HEAD" { "jaeger-ui.config.js" } else { "jaeger-ui.config.json" };
         // As docs/jaeger-ui.md says for a Jaeger under a path.
         let config = std::fs::read_to_string(dist().join(name))?.replace("api=/", "api=/jaeger");
         let config = change(config);
-        let file = generated("jaeger.json", "--traces 30 --spans 20 --seed 6")?;
-        let stored: Value = serde_json::from_slice(&std::fs::read(file)?)?;
         let starts = stored["data"].as_array().into_iter().flatten().flat_map(spans);
         let starts = starts.filter_map(|(_, span)| span["startTime"].as_u64());
         let (from, to) = starts.fold((u64::MAX, 0), |(from, to), us| (from.min(us), to.max(us)));
         let files = [("/pathlight/".to_owned(), dist())].into();
         let ways = Ways { files, ..Ways::of(version, "/jaeger", &config) };
-        Ok(Stand { jaeger: Jaeger::start(&stored, ways)?, range: format!("start={from}&end={to}") })
+        Ok(Stand { jaeger: Jaeger::start(stored, ways)?, range: format!("start={from}&end={to}") })
     }
 
     /// Returns the address of the search page.

@@ -292,6 +292,7 @@ pub const ALL: &[Test] = tests![
     jaeger_panel::requests_like_a_trace_come_with_one_click_and_every_span_says_how_slow_it_is,
     jaeger_panel::two_compared_traces_become_sets_of_requests_like_them,
     jaeger_panel::more_than_jaeger_ui_shows_is_offered_and_saved_as_a_report,
+    jaeger_panel::where_jaeger_ui_draws_another_path_is_said,
     offline::a_kept_page_opens_without_its_server,
     offline::what_another_server_answers_replaces_no_kept_page,
     offline::a_page_that_is_old_says_so_once_a_newer_one_is_kept,
