@@ -127,7 +127,7 @@ enum Command {
     Queues(queues::Args),
     /// Fetch traces from a Jaeger or Tempo into a file
     #[command(
-        after_help = "Example: pathlight fetch --jaeger http://localhost:16686 --service shop --since 1h -o shop.ndjson.gz\n\nPATHLIGHT_TOKEN in the environment is sent as the bearer token."
+        after_help = "PATHLIGHT_TOKEN in the environment is sent as the bearer token.\n\nExample: pathlight fetch --jaeger http://localhost:16686 --service shop --since 1h -o shop.ndjson.gz"
     )]
     Fetch(fetch::Args),
     /// Summarise traces of any number into one small file that merges with others

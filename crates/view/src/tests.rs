@@ -271,7 +271,7 @@ fn requests_are_listed_and_lead_to_their_traces() {
     );
     let mut table = requests_list::table();
     table.set_rows(report.rows);
-    assert_eq!(table.cell(6, 0), CellText::Text("ab".to_owned()));
+    assert_eq!(table.cell(6, 0), CellText::Text("00000000000000ab".to_owned()));
     assert_eq!(table.find(&Finder::of_text("00AB")).matches, 10_000);
 }
 

@@ -278,7 +278,10 @@ mod tests {
     #[test]
     fn the_service_worker_knows_the_page_by_what_the_build_makes_of_it() {
         let worker = include_str!("../../../www/service-worker.js");
-        assert!(worker.contains("/-([0-9a-f]{10})\\.[^/]+$/"), "the form of hashed names");
+        assert!(
+            worker.contains("/(?:-|\\.html\\?)([0-9a-f]{10})(?:\\.[^/]+)?$/"),
+            "the form of hashed names"
+        );
         assert_eq!(hash(b"").len(), 10);
         assert!(hash(b"").starts_with("e3b0c442"), "SHA-256, as the worker computes it");
         let index = include_str!("../../../index.html");

@@ -123,6 +123,8 @@ fn every() -> Vec<Vec<u8>> {
         queries::PathsAtLatencies { selection: all() }.to_message(),
         queries::ServiceMap { selection: all().with_range(PercentileRange::TAIL), baseline: Some(all()) }
             .to_message(),
+        queries::AmongLike { of: trace() }.to_message(),
+        queries::JaegerPath { of: trace() }.to_message(),
     ]
     .into()
 }
