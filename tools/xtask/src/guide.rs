@@ -24,6 +24,11 @@ pub fn fill(index: &str) -> Outcome<String> {
     let sections =
         sections.iter().map(|(view, html)| format!("<section data-guide=\"{view}\">{html}</section>"));
     let filled = TEMPLATE.replacen("><", &format!(">{}<", sections.collect::<String>()), 1);
+    // The service worker takes every file that the page names for one of its own, and keeps nothing where that is not there.
+    if let Some((_, link)) = filled.split_once("href=\"").filter(|(_, link)| !link.starts_with("http")) {
+        let file = link.split('"').next().unwrap_or_default();
+        return Err(format!("the guide links to {file}, which the page does not have"));
+    }
     if !index.contains(TEMPLATE) {
         return Err(format!("index.html has no {TEMPLATE}"));
     }
@@ -55,6 +60,12 @@ fn section(markdown: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_guide_links_to_no_file() {
+        let filled = fill(TEMPLATE).unwrap();
+        assert!(filled.contains("<section data-guide=\"flow\">"), "{filled}");
+    }
 
     #[test]
     fn pictures_are_left_out() {
