@@ -1,4 +1,4 @@
-//! The menu of tags whose numbers are summed, in the tools of a view.
+//! The menu *Sum of* of Endpoints and Split: the tags whose values are numbers, such as tokens or bytes.
 
 use super::controls;
 use crate::dom::{El, Listeners, span};

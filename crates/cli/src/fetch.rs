@@ -1,6 +1,6 @@
 //! `pathlight fetch`: traces of a Jaeger or Tempo to a file, without a page. What is asked is the plan of crate backend.
 
-use super::{Failure, output};
+use super::{Failure, http, output};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use pathlight_backend::source::{TraceSearch, Wanted, jaeger_id};
@@ -124,13 +124,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("{given:?} is not an address such as http://localhost:16686")));
     }
     let token = std::env::var(TOKEN).ok().filter(|token| !token.is_empty());
-    let agent = Agent::config_builder()
-        .timeout_global(Some(PATIENCE))
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .user_agent(concat!("pathlight/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .new_agent();
+    let agent = http::config(PATIENCE).http_status_as_error(false).build().new_agent();
     let known = args.tempo.is_some().then_some(Dialect::Tempo);
     let mut client = Client {
         agent,

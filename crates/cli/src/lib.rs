@@ -27,6 +27,7 @@ mod generate;
 mod globs;
 mod heatmap;
 mod histograms;
+mod http;
 mod input;
 mod inspect;
 mod listen;

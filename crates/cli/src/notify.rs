@@ -1,8 +1,7 @@
 //! `--notify URL`: sends the JSON of a result to an address, such as that of a chat or of an alert manager.
 
-use super::Failure;
+use super::{Failure, http};
 use std::time::Duration;
-use ureq::Agent;
 
 /// How long an address may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -23,13 +22,7 @@ impl NotifyOption {
     pub fn send(&self, json: impl FnOnce() -> serde_json::Result<String>) -> Result<(), Failure> {
         let Some(url) = &self.notify else { return Ok(()) };
         let json = json()?;
-        let agent = Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
-            .http_status_as_error(true)
-            .max_redirects(0)
-            .user_agent(concat!("pathlight/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .new_agent();
+        let agent = http::config(PATIENCE).http_status_as_error(true).build().new_agent();
         if let Err(error) = agent.post(url).content_type("application/json").send(json) {
             eprintln!("pathlight: the result was not sent: {error}");
         }

@@ -213,8 +213,7 @@ impl CanvasChart for MapChart {
             Some(DagHit::Box(DagItem::Node(_))) if pointed.count == 2 => self.zoom_to_selected(page),
             Some(DagHit::Box(DagItem::Node(service))) => self.choose(page, service.0),
             Some(DagHit::Line(line)) => {
-                let way = self.layout.ways.get(line).copied().unwrap_or_default();
-                let call = way.there.or(way.back).and_then(|at| self.report.calls.get(at as usize));
+                let call = self.layout.calls_of(&self.report, line).next();
                 if let Some(service) = call.map(|call| call.service) {
                     self.choose(page, service);
                 }

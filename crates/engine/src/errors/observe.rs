@@ -7,7 +7,7 @@ use crate::flame::{Contexts, Observer, PathFinder, PathTable, Reusable};
 use crate::requests::{RequestEntry, RequestRef, Weighing};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::touched::Touched;
-use pathlight_trace::{Endpoint, EndpointId, Flags, NO_ROW, Overlap, Role, TraceSet, Tree};
+use pathlight_trace::{EndpointId, Flags, NO_ROW, Overlap, Role, TraceSet, Tree};
 use std::cmp::Reverse;
 use std::mem::take;
 
@@ -325,10 +325,7 @@ impl Observer for ErrorsObserver {
 
 impl Reusable for ErrorsObserver {
     fn take(&mut self, set: &TraceSet) -> Self::Part {
-        let name = |endpoint: u32| {
-            let (service, operation) = set.endpoint_name(EndpointId(endpoint));
-            Endpoint::new(service, operation)
-        };
+        let name = |endpoint: u32| set.owned_endpoint(EndpointId(endpoint));
         let untried = self.untried.take().into_iter().map(|(of, requests)| (name(of), requests));
         let untried = Untried { requests: take(&mut self.untried_requests), endpoints: untried.collect() };
         let endpoints = self.endpoints.take().into_iter().filter(|(_, sums)| sums.spans > 0);

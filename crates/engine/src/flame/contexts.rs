@@ -46,8 +46,7 @@ impl<T> Contexts<T> {
         for (context, value) in values {
             let (parent, endpoint) = forest[context as usize];
             let name = *name_of.entry(endpoint).or_insert_with(|| {
-                let (service, operation) = set.endpoint_name(endpoint);
-                out.endpoints.push(Endpoint::new(service, operation));
+                out.endpoints.push(set.owned_endpoint(endpoint));
                 out.endpoints.len() as u32 - 1
             });
             let parent = node_of.get(&parent).copied().unwrap_or(NO_ROW);

@@ -14,6 +14,7 @@ use pathlight_base::statistics::{
     LogHistogram, Moments, Percentiles, Sample, Weight, Weights, grouped_percentile, log_bin,
     log_bin_middle_us,
 };
+use pathlight_base::touched::Touched;
 use pathlight_trace::{Endpoint, EndpointId, TraceSet};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -318,7 +319,7 @@ pub(crate) fn observe(set: &TraceSet, table: &PathTable, weighing: Weighing) -> 
         endpoints: FxHashMap<u32, WeightedTimes>,
     }
     let mut roots: FxHashMap<u32, Times> = FxHashMap::default();
-    let mut in_request: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut in_request: Touched<u64> = Touched::default();
     for (number, request) in (0u32..).zip(&table.requests) {
         let weight = weighing.weight(set, request);
         let root = roots.entry(set.endpoint(request.row).0).or_default();
@@ -328,16 +329,13 @@ pub(crate) fn observe(set: &TraceSet, table: &PathTable, weighing: Weighing) -> 
         }
         for entry in table.entries(number) {
             let endpoint = table.contexts()[entry.context as usize].1.0;
-            *in_request.entry(endpoint).or_default() += entry.exclusive_us;
+            *in_request.at(endpoint) += entry.exclusive_us;
         }
-        for (endpoint, us) in std::mem::take(&mut in_request) {
+        for (endpoint, us) in in_request.take() {
             root.endpoints.entry(endpoint).or_default().add(us, weight);
         }
     }
-    let name = |endpoint: u32| {
-        let (service, operation) = set.endpoint_name(EndpointId(endpoint));
-        Endpoint::new(service, operation)
-    };
+    let name = |endpoint: u32| set.owned_endpoint(EndpointId(endpoint));
     let stand_for_several = roots.into_iter().filter(|(_, of)| !of.latency.sums.weights().are_ones());
     stand_for_several
         .map(|(root, Times { latency, failed, endpoints })| {

@@ -107,10 +107,7 @@ impl Summary {
             0..table.requests.len() as u32,
             weighing,
         )]);
-        let name = |endpoint: u32| {
-            let (service, operation) = set.endpoint_name(EndpointId(endpoint));
-            Endpoint::new(service, operation)
-        };
+        let name = |endpoint: u32| set.owned_endpoint(EndpointId(endpoint));
         let mut parts: BTreeMap<Endpoint, RootPart> = BTreeMap::new();
         let (mut endpoints, mut services): (ByRoot<SummedEndpoints>, ByRoot<ServicesPartial>) =
             Default::default();

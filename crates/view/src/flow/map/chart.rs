@@ -11,7 +11,7 @@ use crate::flow::chart::{DagHit, DagItem, DagLayout, DagWindow};
 use crate::say::tip::TipLine;
 use pathlight_base::format;
 use pathlight_engine::ids::NodeId;
-use pathlight_engine::verdict::service_map::{MapService, ServiceMapReport};
+use pathlight_engine::verdict::service_map::{MapCall, MapService, ServiceMapReport};
 use std::collections::BTreeMap;
 
 /// More services than this get boxes of one line.
@@ -139,6 +139,18 @@ impl MapLayout {
         let gaps = (metrics.px(72.0), metrics.px(if is_roomy { 10.0 } else { 8.0 }));
         // Lines come in the order of their ends, as the ways do.
         MapLayout { dag: DagLayout::of_graph(&boxes, edges, None, gaps), ways: ways.into_values().collect() }
+    }
+}
+
+impl MapLayout {
+    /// Returns the calls that a line stands for, those to the right first.
+    pub fn calls_of<'a>(
+        &self,
+        report: &'a ServiceMapReport,
+        line: usize,
+    ) -> impl Iterator<Item = &'a MapCall> + use<'a> {
+        let way = self.ways.get(line).copied().unwrap_or_default();
+        [way.there, way.back].into_iter().flatten().filter_map(|at| report.calls.get(at as usize))
     }
 }
 
@@ -323,10 +335,8 @@ pub fn tip(report: &ServiceMapReport, layout: &MapLayout, hit: DagHit) -> Vec<Ti
         }
         DagHit::Box(_) => Vec::new(),
         DagHit::Line(line) => {
-            let way = layout.ways.get(line).copied().unwrap_or_default();
-            let calls = [way.there, way.back].into_iter().flatten();
+            let calls = layout.calls_of(report, line);
             calls
-                .filter_map(|at| report.calls.get(at as usize))
                 .max_by(|a, b| a.wait.mean_us.total_cmp(&b.wait.mean_us))
                 .map(|call| call_tip(report, call))
                 .unwrap_or_default()
@@ -362,7 +372,7 @@ pub fn export_svg(report: &ServiceMapReport, theme: &Theme) -> String {
 mod tests {
     use super::*;
     use pathlight_engine::verdict::Certainty;
-    use pathlight_engine::verdict::service_map::{MapCall, MapTime};
+    use pathlight_engine::verdict::service_map::MapTime;
 
     fn time(mean_us: f64) -> MapTime {
         MapTime { mean_us, ..MapTime::default() }

@@ -162,15 +162,22 @@ pub fn to_text(report: &ServiceMapReport, rows: usize) -> String {
 /// Returns the line in a service's box below its name.
 pub(super) fn below_name(report: &ServiceMapReport, service: &MapService) -> String {
     let own = duration(service.own.mean_us);
-    let into = report.calls.iter().filter(|call| report.ends(call).is_some_and(|ends| ends[1] == service));
-    let wait_us: f64 = into.filter_map(|call| call.wait.sure_change_us()).sum();
+    let wait_us = || sure_wait_us(report, service);
     match (MapTone::of_service(report, service), service.own.sure_change_us()) {
         (MapTone::Fails(rate), _) => format!("{own}, {} fail", share(rate)),
         // It has this colour for what its callers wait.
-        (MapTone::Slower(_), own_us) if own_us.is_none_or(|us| us <= 0.0) && wait_us > 0.0 => {
-            format!("calls wait {}", format::change(wait_us))
+        (MapTone::Slower(_), own_us) if own_us.is_none_or(|us| us <= 0.0) && wait_us() > 0.0 => {
+            format!("calls wait {}", format::change(wait_us()))
         }
         (MapTone::Slower(_) | MapTone::Faster(_), Some(us)) => format!("{own}, {}", format::change(us)),
         _ => format!("{own} own work"),
     }
+}
+
+/// Returns by how much the waits for calls into a service surely changed, microseconds per request.
+fn sure_wait_us(report: &ServiceMapReport, service: &MapService) -> f64 {
+    let is_into = |call: &&MapCall| {
+        report.services.get(call.service as usize).is_some_and(|one| one.service == service.service)
+    };
+    report.calls.iter().filter(is_into).filter_map(|call| call.wait.sure_change_us()).sum()
 }
