@@ -10,7 +10,7 @@ use crate::shared::{read, row};
 use pathlight::base::statistics::Random;
 use pathlight::engine::compare::compare;
 use pathlight::engine::summaries::{GateRule, Summary, SummarySettings, check};
-use pathlight::engine::trend::TrendOfSummaries;
+use pathlight::engine::trend::{TrendAxis, TrendOfSummaries};
 use pathlight::engine::verdict::ServicesReport;
 use pathlight::generate::{GenerateOptions, Generator, Inject, TopologyPlace, write_jaeger};
 use pathlight::trace::Endpoint;
@@ -53,7 +53,7 @@ pub fn run() -> io::Result<Vec<String>> {
     let (mut alarms, mut failed, mut pairs) = (0, 0, 0);
     for seed in 1..=CLEAN {
         let days = week(1000 + seed, None)?;
-        let moved = TrendOfSummaries::of(&days).map_err(io::Error::other)?.moved;
+        let moved = TrendOfSummaries::of(&days, TrendAxis::Days).map_err(io::Error::other)?.moved;
         alarms += u32::from(!moved.is_empty());
         let broken = failing(&days, &rules)?;
         pairs += days.len() - 1;
@@ -132,7 +132,7 @@ fn is_at(place: &TopologyPlace, culprit: &ServicesReport, endpoint: Option<&Endp
 
 /// Returns whether `trend` is right, and what it says first.
 fn trend(days: &[Summary], place: &TopologyPlace) -> io::Result<(bool, String)> {
-    let trend = TrendOfSummaries::of(days).map_err(io::Error::other)?;
+    let trend = TrendOfSummaries::of(days, TrendAxis::Days).map_err(io::Error::other)?;
     let Some(first) = trend.moved.first() else { return Ok((false, "nothing".to_owned())) };
     let endpoint = trend.series[first.series].endpoint.as_ref();
     let service = first.culprit.services.first().map(|row| &row.service);

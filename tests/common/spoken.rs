@@ -164,7 +164,7 @@ fn messages() -> Vec<Vec<u8>> {
             timeout_us: None,
         }
         .to_message(),
-        queries::Trend { group: 0 }.to_message(),
+        queries::Trend::default().to_message(),
         queries::Queues { selection: selection() }.to_message(),
         queries::LinkedTraces { of: trace() }.to_message(),
         queries::MissingTraces { group: 0 }.to_message(),

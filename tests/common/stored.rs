@@ -12,7 +12,7 @@ use pathlight::engine::requests::{PercentileRange, RootEndpoint, Selection};
 use pathlight::engine::run::Session;
 use pathlight::engine::run::native::NativePool;
 use pathlight::engine::summaries::{Choice, LoadedSummary, Summary, SummarySettings, read, write};
-use pathlight::engine::trend::TrendOfSummaries;
+use pathlight::engine::trend::{TrendAxis, TrendOfSummaries};
 use pathlight::generate::{GenerateOptions, Shape, write_jaeger};
 use pathlight::ingest::{ReadOptions, Reader};
 use pathlight::trace::{Endpoint, PathSettings, TraceSet};
@@ -133,7 +133,7 @@ fn check_file(file: &[u8]) {
     let choice = Choice::default();
     let _ = (summary.critical_path(&choice), summary.endpoints(&choice), summary.bottom_up(&choice));
     let _ = (summary.histograms(&choice), summary.diagnosis(&choice, &DiagnosisSettings::default()));
-    let _ = TrendOfSummaries::of(&[summary.clone(), again.clone()]);
+    let _ = TrendOfSummaries::of(&[summary.clone(), again.clone()], TrendAxis::Days);
     again.clone().into_roots().for_each(|(_, part)| drop(write(&part)));
     for parent in summary.flow_parents(&choice, None).unwrap_or_default() {
         let _ = summary.flow(&choice, &Endpoint::new(parent.service, parent.operation), 990_000);

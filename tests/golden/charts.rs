@@ -12,6 +12,7 @@ use pathlight::engine::queries;
 use pathlight::engine::requests::{RootEndpoint, Selection};
 use pathlight::engine::run::native::NativePool;
 use pathlight::engine::split::SplitOf;
+use pathlight::engine::trend::DayChange;
 use pathlight::trace::{Endpoint, Overlap, PathSettings, Reading, TraceSet};
 use pathlight::view::address::Address;
 use pathlight::view::draw::axis::{AxisUnit, Scale};
@@ -284,13 +285,16 @@ fn curves_on_every_axis() {
 #[test]
 fn numbers_over_days() {
     // A day without a value, a change, and one panel of a single line without a name.
-    let line = |name: &str, by: f64, change: Option<(usize, f64, f64)>| TrendLine {
+    let line = |name: &str, by: f64, change: Option<DayChange>| TrendLine {
         name: name.to_owned(),
         points: (0..7).map(|day| (day != 3).then_some((by * (100.0 + f64::from(day)), by))).collect(),
         change,
     };
+    let change = |before_us, after_us| {
+        Some(DayChange { day: 4, until: 7, before_us, after_us, p: 0.0, is_certain: true })
+    };
     let changed =
-        vec![line("p50", 10.0, Some((4, 1_000.0, 1_060.0))), line("p99", 40.0, Some((4, 4_000.0, 4_240.0)))];
+        vec![line("p50", 10.0, change(1_000.0, 1_060.0)), line("p99", 40.0, change(4_000.0, 4_240.0))];
     let panel = |title: &str, note: &str, lines| Panel {
         title: title.to_owned(),
         note: note.to_owned(),

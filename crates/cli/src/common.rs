@@ -63,6 +63,11 @@ pub struct RedactionOptions {
 }
 
 impl RedactionOptions {
+    /// Returns whether anything is left out.
+    pub fn leaves_out(&self) -> bool {
+        self.no_tags || self.pseudonyms
+    }
+
     /// Returns what was chosen, with the pseudonyms of what is loaded.
     ///
     /// # Errors

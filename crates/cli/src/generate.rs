@@ -1,7 +1,7 @@
 //! `pathlight generate`: a synthetic Jaeger export, streamed.
 
-use super::Failure;
 use super::output::OutputFile;
+use super::{Failure, parse};
 use pathlight_generate::{
     Defects, GenerateOptions, Generator, Inject, QueueWait, Sample, Shape, Speed, write_jaeger,
 };
@@ -23,6 +23,9 @@ pub struct Args {
     /// The same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// When the first requests start: microseconds since the epoch, or UTC such as `2026-11-24 03:06:12`
+    #[arg(long, value_name = "MOMENT", value_parser = parse::moment)]
+    start: Option<u64>,
     /// Print the places where time can be spent instead of traces, the most used first: name, service, operation,
     /// subspan (or "gap"), share of the traces that pass through it; separated by tabs
     #[arg(long)]
@@ -56,11 +59,13 @@ pub struct Args {
 /// # Errors
 /// [`Failure::Usage`] if a delay names no place of the shape; else those of writing.
 pub fn run(args: &Args) -> Result<(), Failure> {
+    let defaults = GenerateOptions::default();
     let options = GenerateOptions {
         spans: args.spans,
         traces: args.traces,
         shape: args.shape,
         seed: args.seed,
+        start_us: args.start.unwrap_or(defaults.start_us),
         injects: args.inject.clone(),
         speeds: args.speed.clone(),
         timeouts: Vec::new(),

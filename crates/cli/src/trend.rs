@@ -8,7 +8,7 @@ use super::table::{TextTable, more};
 use pathlight_base::format::{counted, duration};
 use pathlight_engine::queries::{TrendDay, TrendReport};
 use pathlight_engine::requests::RootEndpoint;
-use pathlight_engine::trend::TrendOfSummaries;
+use pathlight_engine::trend::{TrendAxis, TrendOfSummaries};
 use pathlight_view::trend::{self, TrendRow};
 use pathlight_view::{json, sampling};
 use std::fmt::Write as _;
@@ -18,6 +18,9 @@ use std::rc::Rc;
 /// The options of `trend`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// Show the hours of the day (UTC) in place of days: each summary is of an hour
+    #[arg(long)]
+    hours: bool,
     /// Summaries, or traces, in the order of time: one file or folder per day
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -38,10 +41,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let days: Vec<_> = (args.files.iter())
         .map(|file| load_any(std::slice::from_ref(file), &settings, args.reading.threads))
         .collect::<Result<_, _>>()?;
-    let trend = TrendOfSummaries::of(&days).map_err(|error| Failure::Usage(error.to_string()))?;
-    let names: Vec<String> = args.files.iter().map(|file| day_name(file)).collect();
-    let day = |name: &String| TrendDay { name: name.clone(), ..TrendDay::default() };
-    let report = Rc::new(TrendReport { days: names.iter().map(day).collect(), trend });
+    let report = Rc::new(if args.hours {
+        TrendReport::by_hour_of_day(days).map_err(|error| Failure::Usage(error.to_string()))?
+    } else {
+        let trend = TrendOfSummaries::of(&days, TrendAxis::Days);
+        let trend = trend.map_err(|error| Failure::Usage(error.to_string()))?;
+        let day = |file: &PathBuf| TrendDay { name: day_name(file), ..TrendDay::default() };
+        TrendReport { days: args.files.iter().map(day).collect(), trend, ..TrendReport::default() }
+    });
+    let names: Vec<String> = report.days.iter().map(|day| day.name.clone()).collect();
     let json = || json::trend(&report.trend, &names);
     args.output.print_report(json, |rows| to_text(&report, rows))?;
     args.notify.send(json)
@@ -59,7 +67,9 @@ fn to_text(report: &Rc<TrendReport>, rows: usize) -> String {
     if let Some(sampled) = sampling::words::by_weight(&of.weights) {
         let _ = writeln!(out, "{sampled}\n");
     }
-    if of.moved.is_empty() {
+    if of.axis == TrendAxis::HourOfDay {
+        let _ = writeln!(out, "{}\n", trend::hours_note(report, &RootEndpoint::TraceRoots));
+    } else if of.moved.is_empty() {
         let _ = writeln!(
             out,
             "No change of 5 % or more beyond chance over {}.\n",

@@ -7,8 +7,8 @@ use pathlight_base::statistics::{Random, mix};
 use pathlight_trace::SpanKind;
 use std::borrow::Cow;
 
-/// The first root request starts here: 2024-05-14 09:00 UTC, in microseconds.
-const EPOCH_US: u64 = 1_715_677_200_000_000;
+/// The first root request starts here unless options say otherwise: 2024-05-14 09:00 UTC, in microseconds.
+pub(super) const EPOCH_US: u64 = 1_715_677_200_000_000;
 /// The requests of a set spread over this time.
 const SPREAD_US: u64 = 3_600_000_000;
 
@@ -248,7 +248,11 @@ impl Beginning {
         let traces = u128::from(options.traces.max(1));
         let offset = (u128::from(SPREAD_US) * u128::from(index) / traces) as u64;
         let jitter = mix(base ^ 0x717e) % (SPREAD_US / options.traces.max(1)).max(1);
-        Beginning { base, trace_id: mix(base ^ 0x7ace).max(1), root_start_us: EPOCH_US + offset + jitter }
+        Beginning {
+            base,
+            trace_id: mix(base ^ 0x7ace).max(1),
+            root_start_us: options.start_us + offset + jitter,
+        }
     }
 }
 

@@ -179,6 +179,8 @@ pub struct GenerateOptions {
     pub shape: Shape,
     /// The same seed gives the same traces.
     pub seed: u64,
+    /// No request starts before this, in microseconds since the epoch; requests start within the hour after it.
+    pub start_us: u64,
     /// Delays; they change times only, never ids, tags or structure.
     pub injects: Vec<Inject>,
     /// Endpoints that are faster or slower; they too change times only.
@@ -209,6 +211,7 @@ impl Default for GenerateOptions {
             traces: 100,
             shape: Shape::Mixed,
             seed: 1,
+            start_us: build::EPOCH_US,
             injects: Vec::new(),
             speeds: Vec::new(),
             timeouts: Vec::new(),

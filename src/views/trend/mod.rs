@@ -13,6 +13,7 @@ use crate::widgets::panels::{self, DrawPanels, PanelChart};
 use crate::widgets::{export, plot_chart};
 use pathlight_engine::queries;
 use pathlight_engine::requests::RootEndpoint;
+use pathlight_engine::trend::TrendAxis;
 use pathlight_view::address::Address;
 use pathlight_view::draw::Theme;
 use pathlight_view::draw::plot::{ChartError, ChartSize};
@@ -55,6 +56,7 @@ pub struct TrendView {
     chart: Chart,
     title: El,
     all: El,
+    axes: Segments,
     changes: El,
     changes_keep: Listeners,
     table: CompanionTable<TrendRow>,
@@ -67,7 +69,18 @@ impl TrendView {
         let (chart, scroller, all) = panels::chart(page, keep, TrendPanels::default(), "trend", label);
         let title = span("title muted", "").test("trend-title");
         let exports = export::menu(page, keep, "trend", None, formats(page, chart));
-        let tools = div("tools").child(&title).child(&div("grow")).child(&all).child(&exports);
+        let axis = move |axis| page.step(|address| address.choices.trend = axis);
+        let hours =
+            ("Hours of the day", "Summaries of an hour each, by the hour of the day (UTC)", "trend-hours");
+        let axes = Segments::new("Over")
+            .button(
+                keep,
+                ("Time", "One point for each summary, or folder of them", "trend-days"),
+                move || axis(TrendAxis::Days),
+            )
+            .button(keep, hours, move || axis(TrendAxis::HourOfDay));
+        let tools =
+            div("tools").child(axes.element()).child(&title).child(&div("grow")).child(&all).child(&exports);
         let table = CompanionTable::new(page, trend::table()).on_select(move |row: &TrendRow| {
             page.set_focus(Focus::Endpoint(row.endpoint().clone()));
         });
@@ -76,7 +89,7 @@ impl TrendView {
         let frame =
             ViewFrame::new(View::Trend, "trend", chart, below).with(&tools).with(&scroller).table(table);
         let changes_keep = Listeners::default();
-        TrendView { frame: frame.fits(chart), chart, title, all, changes, changes_keep, table }
+        TrendView { frame: frame.fits(chart), chart, title, all, axes, changes, changes_keep, table }
     }
 }
 
@@ -104,7 +117,9 @@ impl PageView for TrendView {
     type Content = (u64, RootEndpoint);
 
     fn ask(page: Page, address: &Address) {
-        page.queries().trend.want(page, queries::Trend { group: address.group() });
+        page.queries()
+            .trend
+            .want(page, queries::Trend { group: address.group(), axis: address.choices.trend });
     }
 
     fn frame(&self) -> &ViewFrame {
@@ -145,7 +160,8 @@ impl PageView for TrendView {
         self.table.set_rows(rows, why);
     }
 
-    fn show_choices(&mut self, _: Page) {
+    fn show_choices(&mut self, page: Page) {
+        self.axes.press(page.address().choices.trend as usize);
         panels::show_choices(self.chart, &self.all);
     }
 

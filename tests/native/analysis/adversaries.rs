@@ -16,7 +16,7 @@ use pathlight::engine::requests::{PercentileRange, RootEndpoint, Selection};
 use pathlight::engine::run::native::NativePool;
 use pathlight::engine::split::SplitOf;
 use pathlight::engine::summaries::{Summary, SummarySettings, write};
-use pathlight::engine::trend::TrendOfSummaries;
+use pathlight::engine::trend::{TrendAxis, TrendOfSummaries};
 use pathlight::engine::verdict::ServicePart;
 use pathlight::generate::{Defects, GenerateOptions, Shape};
 use pathlight::trace::{Endpoint, PathSettings, TraceSet};
@@ -200,7 +200,7 @@ proptest! {
             prop_assert!(write(other).unwrap() == joined, "another order of summaries");
         }
         let days = [part(0), part(1), part(2), part(0), merge(part(1), part(2))];
-        let trend = TrendOfSummaries::of(&days).unwrap();
+        let trend = TrendOfSummaries::of(&days, TrendAxis::Days).unwrap();
         prop_assert!(trend.series.iter().all(|series| series.points.len() == days.len()));
 
         // Every moment of a request belongs to one span of its path.
@@ -367,7 +367,7 @@ proptest! {
         cases.add(queries::FindSpans { trace_id: trace_id.clone(), settings: paths(), group: 0, search: search() });
         cases.add(queries::Span { trace_id, span: SpanKey::Index(0), group: 0 });
         cases.add(queries::NamePseudonyms {});
-        cases.add(queries::Trend { group: 0 });
+        cases.add(queries::Trend::default());
         let lacking: Vec<u8> = (0..queries::COUNT).filter(|kind| !cases.kinds.contains(kind)).collect();
         prop_assert!(lacking.is_empty(), "queries, by their place in the list of crate engine: {:?}", lacking);
         let differ = cases.all.iter().filter_map(|case| {

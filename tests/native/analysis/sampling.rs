@@ -14,7 +14,7 @@ use pathlight::engine::run::native::NativePool;
 use pathlight::engine::summaries::{
     Merger, Statistic, Summary, SummarySettings, check, read as read_summary, write as write_summary,
 };
-use pathlight::engine::trend::TrendOfSummaries;
+use pathlight::engine::trend::{TrendAxis, TrendOfSummaries};
 use pathlight::engine::verdict::ServicePart;
 use pathlight::generate::{
     GenerateOptions, GeneratedTrace, Generator, Inject, Sample, SampledRequest, Sampler, write_jaeger,
@@ -451,7 +451,7 @@ fn trend_and_check_of_sampled_traces_are_those_of_the_full_sets() {
     let (kept, unsaid) = (days("th"), days("nothing"));
     // Of the clearest root endpoint the median of every day.
     let medians = |days: &[Summary]| -> BTreeMap<String, f64> {
-        let trend = TrendOfSummaries::of(days).unwrap();
+        let trend = TrendOfSummaries::of(days, TrendAxis::Days).unwrap();
         let latency = trend.series.iter().filter(|series| {
             series.endpoint.is_none() && matches!(series.statistic, Statistic::P50 | Statistic::Mean)
         });
@@ -471,7 +471,7 @@ fn trend_and_check_of_sampled_traces_are_those_of_the_full_sets() {
     };
     let (by_weight, counted) = (off(&medians(&kept)), off(&medians(&unsaid)));
     assert!(by_weight < 0.1 && counted > 2.0 * by_weight, "{by_weight} by weight, {counted} counted");
-    let trend = TrendOfSummaries::of(&kept).unwrap();
+    let trend = TrendOfSummaries::of(&kept, TrendAxis::Days).unwrap();
     assert!(trend.weights.requests() > 5000.0 && !trend.weights.are_equal());
     let points: Vec<_> = trend.series.iter().flat_map(|series| series.points.iter().flatten()).collect();
     assert!(points.iter().all(|point| point.effective <= point.n as f64 && point.effective >= 30.0));
@@ -551,6 +551,8 @@ fn equal_weights_change_nothing_in_trend_and_check() {
     let checked = |[a, b]: &[Summary; 2]| check(a, b, &rules).unwrap();
     assert!(checked(&plain).iter().any(|verdict| verdict.is_broken));
     assert_eq!(checked(&plain), checked(&twice));
-    let series = |[a, b]: &[Summary; 2]| TrendOfSummaries::of(&[a.clone(), b.clone()]).unwrap().series;
+    let series = |[a, b]: &[Summary; 2]| {
+        TrendOfSummaries::of(&[a.clone(), b.clone()], TrendAxis::Days).unwrap().series
+    };
     assert_eq!(series(&plain), series(&twice));
 }

@@ -2,8 +2,9 @@
 
 use crate::common::generated;
 use pathlight::engine::compare::compare;
-use pathlight::engine::summaries::{GateRule, Summary, SummarySettings, check};
-use pathlight::engine::trend::TrendOfSummaries;
+use pathlight::engine::queries::TrendReport;
+use pathlight::engine::summaries::{GateRule, Merger, Summary, SummarySettings, check};
+use pathlight::engine::trend::{TrendAxis, TrendOfSummaries};
 use pathlight::engine::verdict::ServicesReport;
 use pathlight::generate::{GenerateOptions, Generator, Inject, TopologyPlace};
 
@@ -58,7 +59,7 @@ fn a_delay_is_found_on_its_day_and_at_its_place_in_nine_of_ten_weeks() {
         let place = place(seed);
         let inject = delay(&place);
         let days = week(seed, Some(&inject));
-        let trend = TrendOfSummaries::of(&days).unwrap();
+        let trend = TrendOfSummaries::of(&days, TrendAxis::Days).unwrap();
         let first_of = |culprit: &ServicesReport| culprit.services.first().map(|row| row.service.clone());
         let first =
             trend.moved.first().map(|moved| (moved.day, first_of(&moved.culprit).unwrap_or_default()));
@@ -83,7 +84,7 @@ fn at_most_one_of_twenty_clean_weeks_has_an_alarm() {
     let (mut by_trend, mut by_check) = (Vec::new(), Vec::new());
     for seed in 100..120 {
         let days = week(seed, None);
-        let trend = TrendOfSummaries::of(&days).unwrap();
+        let trend = TrendOfSummaries::of(&days, TrendAxis::Days).unwrap();
         assert!(trend.series.iter().filter(|series| series.change.is_some()).count() > 50);
         by_trend.extend(trend.moved.first().map(|moved| format!("{seed}: {:?}", trend.series[moved.series])));
         let broken = check(&days[BEFORE - 1], &days[BEFORE], &rules)
@@ -93,4 +94,46 @@ fn at_most_one_of_twenty_clean_weeks_has_an_alarm() {
         by_check.extend(broken.map(|verdict| format!("{seed}: {verdict:?}")));
     }
     assert!(by_trend.len() <= 1 && by_check.len() <= 1, "{by_trend:#?} {by_check:#?}");
+}
+
+#[test]
+fn hours_of_the_day_that_are_slower_are_found_with_their_service() {
+    const HOUR_US: u64 = 3_600_000_000;
+    let midnight_us = GenerateOptions::default().start_us / (24 * HOUR_US) * 24 * HOUR_US;
+    let place = place(3);
+    // Two days of twelve hours, of which four are slower; and all of them together, which is of no hour.
+    let options = |day: u64, hour: u64, injects: Vec<Inject>| GenerateOptions {
+        traces: 250,
+        start_us: midnight_us + (24 * day + hour) * HOUR_US,
+        injects,
+        ..options(7 + day, hour as usize)
+    };
+    let summary = |day: u64, hour: u64| {
+        let injects = if (10..14).contains(&hour) { vec![delay(&place)] } else { Vec::new() };
+        Summary::observe(&generated(&options(day, hour, injects)), &SummarySettings::default())
+    };
+    let hours: Vec<Summary> = (0..2)
+        .flat_map(|day| (6..18).map(move |hour| (day, hour)))
+        .map(|(day, hour)| summary(day, hour))
+        .collect();
+    let mut day = Merger::default();
+    hours.iter().for_each(|hour| day.add(hour.clone()).unwrap());
+    let report = TrendReport::by_hour_of_day(hours.into_iter().chain([day.finish().unwrap()])).unwrap();
+    assert_eq!((report.days.len(), report.too_long), (12, 1));
+    assert_eq!(
+        (report.days[0].name.as_str(), report.days[0].requests, report.days[0].files),
+        ("06:00", 500, 2)
+    );
+    let moved = &report.trend.moved[0];
+    let change = report.trend.series[moved.series].change.unwrap();
+    assert_eq!(
+        (report.days[change.day].name.as_str(), report.days[change.until].name.as_str()),
+        ("10:00", "14:00")
+    );
+    assert!(change.after_us > change.before_us);
+    assert_eq!(moved.culprit.services[0].service, place.service);
+    // The same hours without a delay differ by chance alone.
+    let clean = (6..18)
+        .map(|hour| Summary::observe(&generated(&options(0, hour, Vec::new())), &SummarySettings::default()));
+    assert_eq!(TrendReport::by_hour_of_day(clean).unwrap().trend.moved, []);
 }

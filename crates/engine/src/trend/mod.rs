@@ -3,4 +3,4 @@
 pub(crate) mod query;
 mod summed;
 
-pub use summed::{DayChange, Moved, NoTrend, Series, TrendOfSummaries};
+pub use summed::{DayChange, Moved, NoTrend, Series, TrendAxis, TrendOfSummaries};

@@ -5,22 +5,29 @@ use crate::run::query::Query;
 use crate::run::workers::Workers;
 use crate::summaries::joined::{Named, NamedPass};
 use crate::summaries::{Merger, Summary};
-use crate::trend::TrendOfSummaries;
+use crate::trend::{TrendAxis, TrendOfSummaries};
 use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// An hour.
+const HOUR_US: u64 = 3_600_000_000;
+/// The first and the last request of a summary of one hour lie no further apart.
+const MOST_OF_HOUR_US: u64 = HOUR_US + HOUR_US / 2;
 
 /// Reports how latencies and self times move from one summary to the next, and since when.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trend {
     /// The set of summaries, see [`Selection::group`](crate::requests::Selection::group).
     pub group: u8,
+    /// The points of the series.
+    pub axis: TrendAxis,
 }
 
 /// A summary, or those of a folder, as a point in time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrendDay {
-    /// Name of the file or the folder, without an ending.
+    /// Name of the file or the folder, without an ending; `09:00` of an hour of the day.
     pub name: String,
     /// Summaries.
     pub files: u64,
@@ -33,10 +40,12 @@ pub struct TrendDay {
 /// Numbers over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrendReport {
-    /// The points in time, in order.
+    /// The points in time, in order; of the hours of the day those with requests.
     pub days: Vec<TrendDay>,
     /// Series and changes over them.
     pub trend: TrendOfSummaries,
+    /// Summaries of more than [`MOST_OF_HOUR_US`], which are of no hour of the day.
+    pub too_long: u64,
 }
 
 impl Query for Trend {
@@ -47,11 +56,48 @@ impl Query for Trend {
             return Ok(TrendReport::default());
         }
         let parts = workers.partials(NamedPass { group: self.group }).await?;
-        of(parts.into_iter().flatten().collect())
+        let named = parts.into_iter().flatten();
+        match self.axis {
+            TrendAxis::Days => of_days(named.collect()),
+            TrendAxis::HourOfDay => TrendReport::by_hour_of_day(named.map(|(_, summary)| summary)),
+        }
     }
 }
 
-fn of(named: Vec<Named>) -> Result<TrendReport, EngineError> {
+impl TrendReport {
+    /// Returns the trend over the hours of the day (UTC): each summary belongs to the hour in which the middle of its
+    /// requests lies.
+    ///
+    /// # Errors
+    /// [`EngineError::Summary`] if they were not summarised alike.
+    pub fn by_hour_of_day(summaries: impl IntoIterator<Item = Summary>) -> Result<TrendReport, EngineError> {
+        let of_settings = |error: crate::summaries::OtherSettings| EngineError::Summary(error.to_string());
+        let mut hours: BTreeMap<u64, (u64, Merger)> = BTreeMap::new();
+        let mut too_long = 0;
+        for summary in summaries {
+            let Some((first, last)) = summary.start_us else { continue };
+            if last - first > MOST_OF_HOUR_US {
+                too_long += 1;
+                continue;
+            }
+            let (files, sum) = hours.entry(first.midpoint(last) / HOUR_US % 24).or_default();
+            *files += 1;
+            sum.add(summary).map_err(of_settings)?;
+        }
+        let (mut days, mut sums) = (Vec::new(), Vec::new());
+        for (hour, (files, sum)) in hours {
+            let sum = sum.finish().map_err(of_settings)?;
+            let (requests, start_us) = (sum.requests(), sum.start_us.map(|(first, _)| first));
+            days.push(TrendDay { name: format!("{hour:02}:00"), files, requests, start_us });
+            sums.push(sum);
+        }
+        let trend = TrendOfSummaries::of(&sums, TrendAxis::HourOfDay);
+        let trend = trend.map_err(|error| EngineError::Summary(error.to_string()))?;
+        Ok(TrendReport { days, trend, too_long })
+    }
+}
+
+fn of_days(named: Vec<Named>) -> Result<TrendReport, EngineError> {
     let of_settings = |error: crate::summaries::OtherSettings| EngineError::Summary(error.to_string());
     let mut days: Vec<(TrendDay, Summary)> = Vec::new();
     for (name, summaries) in in_days(named) {
@@ -70,8 +116,9 @@ fn of(named: Vec<Named>) -> Result<TrendReport, EngineError> {
         days.compact_sort_by_key(|(day, _)| day.start_us);
     }
     let (days, sums): (Vec<TrendDay>, Vec<Summary>) = days.into_iter().unzip();
-    let trend = TrendOfSummaries::of(&sums).map_err(|error| EngineError::Summary(error.to_string()))?;
-    Ok(TrendReport { trend, days })
+    let trend = TrendOfSummaries::of(&sums, TrendAxis::Days);
+    let trend = trend.map_err(|error| EngineError::Summary(error.to_string()))?;
+    Ok(TrendReport { trend, days, ..TrendReport::default() })
 }
 
 /// Puts summaries together that are one point in time: those of one folder if there are several folders, else each alone.

@@ -40,14 +40,26 @@ pub struct Series {
     pub change: Option<DayChange>,
 }
 
+/// What the points of a trend are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TrendAxis {
+    /// Days, or other stretches of time, one after the other: a change is from a day on.
+    #[default]
+    Days,
+    /// The hours of the day, of however many days: a change is of some hours in a row, at most half of the day.
+    HourOfDay,
+}
+
 /// A change of level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DayChange {
-    /// The first day of the new level, from 0.
+    /// The first day, or hour, of the other level, from 0.
     pub day: usize,
-    /// Level before, in microseconds.
+    /// One past its last, beyond midnight one of the hours after; the number of days where there is no end.
+    pub until: usize,
+    /// Level before, or in the other hours, in microseconds.
     pub before_us: f64,
-    /// Level from that day on.
+    /// Level from that day on, or in these hours.
     pub after_us: f64,
     /// Probability of a change this clear by chance, on any day.
     pub p: f64,
@@ -60,7 +72,7 @@ pub struct DayChange {
 pub struct Moved {
     /// The root endpoint of the requests.
     pub root: Endpoint,
-    /// The first day of the new level, from 0.
+    /// The first day of the new level, or hour of the other one, from 0.
     pub day: usize,
     /// Number of its clearest series.
     pub series: usize,
@@ -82,6 +94,8 @@ pub enum NoTrend {
 /// Summaries over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrendOfSummaries {
+    /// What the points are.
+    pub axis: TrendAxis,
     /// By root endpoint, latency first, then endpoints by name.
     pub series: Vec<Series>,
     /// Root endpoints with a change that is reported, the clearest first.
@@ -96,11 +110,20 @@ impl DayChange {
         if self.before_us == 0.0 { f64::INFINITY } else { self.after_us / self.before_us - 1.0 }
     }
 
-    /// Finds the split of the days into before and after that is clearest: the likelihood ratio for a shift of the mean of
-    /// normal values, with the maximum over all splits bounded by Bonferroni (Worsley 1979). The variance of a day is
-    /// known from its requests; where days scatter more than that, it is scaled up to what they scatter (Birge 1932), and
-    /// the normal distribution gives way to Student's.
-    fn of(points: &[Option<Estimate>]) -> Option<DayChange> {
+    /// Returns whether a day, or an hour, has the other level.
+    pub fn has(&self, day: usize) -> bool {
+        if self.until > self.day {
+            (self.day..self.until).contains(&day)
+        } else {
+            day >= self.day || day < self.until
+        }
+    }
+
+    /// Finds the split of the days into before and after, or of the hours into some in a row and the others, that is
+    /// clearest: the likelihood ratio for a shift of the mean of normal values, with the maximum over all splits bounded by
+    /// Bonferroni (Worsley 1979). The variance of a day is known from its requests; where days scatter more than that, it
+    /// is scaled up to what they scatter (Birge 1932), and the normal distribution gives way to Student's.
+    fn of(points: &[Option<Estimate>], axis: TrendAxis) -> Option<DayChange> {
         let known: Vec<(usize, Estimate)> =
             points.iter().enumerate().filter_map(|(day, point)| Some((day, (*point)?))).collect();
         if known.len() < LEAST_DAYS {
@@ -110,18 +133,30 @@ impl DayChange {
         let days = known.len() as f64;
         let variance =
             known.iter().map(|(_, point)| point.error * point.error * point.effective).sum::<f64>() / days;
+        let count = known.len();
+        // The first place of the other level, and how many places it has.
+        let splits: Vec<(usize, usize)> = match axis {
+            TrendAxis::Days => (1..count).map(|at| (at, count - at)).collect(),
+            TrendAxis::HourOfDay => {
+                (0..count).flat_map(|at| (1..=count / 2).map(move |length| (at, length))).collect()
+            }
+        };
         let mean = |part: &[(usize, Estimate)]| {
             let n: f64 = part.iter().map(|(_, point)| point.effective).sum();
             (n, part.iter().map(|(_, point)| point.value * point.effective).sum::<f64>() / n)
         };
         let freedom = days - 2.0;
-        let split = |at: usize| {
-            let (before, after) = known.split_at(at);
-            let ((n_a, a), (n_b, b)) = (mean(before), mean(after));
+        let split = |&(at, length): &(usize, usize)| {
+            let (mut before, mut after) = (Vec::new(), Vec::new());
+            for place in 0..count {
+                let other = if place < length { &mut after } else { &mut before };
+                other.push(known[(at + place) % count]);
+            }
+            let ((n_a, a), (n_b, b)) = (mean(&before), mean(&after));
             let scatter = |part: &[(usize, Estimate)], level: f64| {
                 part.iter().map(|(_, point)| point.effective * (point.value - level).powi(2)).sum::<f64>()
             };
-            let scatter = scatter(before, a) + scatter(after, b);
+            let scatter = scatter(&before, a) + scatter(&after, b);
             let is_scattered = scatter > variance * chi_square_95(freedom);
             let spread = variance.max(scatter / freedom) * (1.0 / n_a + 1.0 / n_b);
             let p = if a == b {
@@ -133,10 +168,12 @@ impl DayChange {
             } else {
                 normal_p((b - a) / spread.sqrt())
             };
-            let p = (p * (days - 1.0)).min(1.0);
-            DayChange { day: after[0].0, before_us: a, after_us: b, p, is_certain: false }
+            let p = (p * splits.len() as f64).min(1.0);
+            let until = known.get(at + length).map_or(points.len(), |(day, _)| *day);
+            let until = if at + length > count { known[at + length - count].0 } else { until };
+            DayChange { day: after[0].0, until, before_us: a, after_us: b, p, is_certain: false }
         };
-        (1..known.len()).map(split).min_by(|x, y| {
+        splits.iter().map(split).min_by(|x, y| {
             x.p.total_cmp(&y.p).then_with(|| {
                 // Beyond the least positive number the larger change is the clearer one.
                 (y.after_us - y.before_us).abs().total_cmp(&(x.after_us - x.before_us).abs())
@@ -152,11 +189,11 @@ fn chi_square_95(freedom: f64) -> f64 {
 }
 
 impl TrendOfSummaries {
-    /// Returns the trend over summaries in the order of time.
+    /// Returns the trend over summaries in the order of time, or of the hours of the day.
     ///
     /// # Errors
     /// [`NoTrend`].
-    pub fn of(days: &[Summary]) -> Result<TrendOfSummaries, NoTrend> {
+    pub fn of(days: &[Summary], axis: TrendAxis) -> Result<TrendOfSummaries, NoTrend> {
         let endpoints_of_days = days.iter().map(|day| day.sections.endpoints.get());
         let endpoints_of_days = endpoints_of_days.collect::<Result<Vec<_>, Lacks>>()?;
         let roots: BTreeSet<&Endpoint> = days.iter().flat_map(|day| day.roots.keys()).collect();
@@ -166,7 +203,7 @@ impl TrendOfSummaries {
             let mut add =
                 |endpoint: Option<&Endpoint>, statistic: Statistic, points: Vec<Option<Estimate>>| {
                     if points.iter().any(Option::is_some) {
-                        let change = DayChange::of(&points);
+                        let change = DayChange::of(&points, axis);
                         series.push(Series {
                             root: root.clone(),
                             endpoint: endpoint.cloned(),
@@ -216,7 +253,7 @@ impl TrendOfSummaries {
         let moved = moved(days, &series)?;
         let mut weights = Weights::default();
         days.iter().for_each(|day| weights.merge(&day.weights()));
-        Ok(TrendOfSummaries { series, moved, weights })
+        Ok(TrendOfSummaries { axis, series, moved, weights })
     }
 }
 
@@ -233,19 +270,21 @@ fn moved(days: &[Summary], series: &[Series]) -> Result<Vec<Moved>, NoTrend> {
     let mut sorted: Vec<_> = clearest.into_iter().collect();
     // Stable: equal ones stay by name.
     sorted.compact_sort_by(|(_, (x, _)), (_, (y, _))| x.p.total_cmp(&y.p));
-    let sum = |days: &[Summary]| {
+    let sum = |change: &DayChange, is_wanted: bool| {
         let mut sum = Merger::default();
-        days.iter().try_for_each(|day| sum.add(day.clone()))?;
+        let mut wanted = days.iter().enumerate().filter(|(day, _)| change.has(*day) == is_wanted);
+        wanted.try_for_each(|(_, day)| sum.add(day.clone()))?;
         sum.finish()
     };
-    let mut sums: BTreeMap<usize, (Summary, Summary)> = BTreeMap::new();
+    let mut sums: BTreeMap<(usize, usize), (Summary, Summary)> = BTreeMap::new();
     let mut out = Vec::new();
     for (root, (change, series)) in sorted {
         let day = change.day;
-        if let std::collections::btree_map::Entry::Vacant(e) = sums.entry(day) {
-            e.insert((sum(&days[..day])?, sum(&days[day..])?));
+        let place = (day, change.until);
+        if let std::collections::btree_map::Entry::Vacant(e) = sums.entry(place) {
+            e.insert((sum(&change, false)?, sum(&change, true)?));
         }
-        let culprit = match sums.get(&day) {
+        let culprit = match sums.get(&place) {
             Some((before, since)) => compare(before, since, Some(root))?.culprit,
             None => ServicesReport::default(),
         };
@@ -265,24 +304,46 @@ mod tests {
     #[test]
     fn the_split_and_its_levels_are_found() {
         let mut points = points(&[100.0, 101.0, 99.0, 100.0, 120.0, 121.0, 119.0], 1.0);
-        let change = DayChange::of(&points).unwrap();
+        let change = DayChange::of(&points, TrendAxis::Days).unwrap();
         assert_eq!((change.day, change.before_us, change.after_us), (4, 100.0, 120.0));
         // z = 20 / sqrt(1/4 + 1/3) = 26.2.
         assert!(change.p < 1e-100);
         points[5] = None;
-        assert_eq!(DayChange::of(&points).unwrap().day, 4);
-        assert_eq!(DayChange::of(&points[..3]), None);
+        assert_eq!(DayChange::of(&points, TrendAxis::Days).unwrap().day, 4);
+        assert_eq!(DayChange::of(&points[..3], TrendAxis::Days), None);
     }
 
     #[test]
     fn days_that_scatter_more_than_their_requests_explain_need_more() {
         // The same days, with 1 or 0.01 as the standard error of each: what decides is how the days scatter.
         let values = [100.0, 104.0, 97.0, 101.0, 108.0, 105.0, 111.0];
-        let change = DayChange::of(&points(&values, 0.01)).unwrap();
+        let change = DayChange::of(&points(&values, 0.01), TrendAxis::Days).unwrap();
         // Levels 100.5 and 108 with squares 25 and 18 around them: t = 7.5 / sqrt(43 / 5 * 7 / 12) = 3.348, 5 degrees.
         assert_eq!(change.day, 4);
         assert!((change.p - 6.0 * 0.020_37).abs() < 2e-3, "{change:?}");
-        assert_eq!(DayChange::of(&points(&[5.0; 7], 0.0)).unwrap().p, 1.0);
+        assert_eq!(DayChange::of(&points(&[5.0; 7], 0.0), TrendAxis::Days).unwrap().p, 1.0);
+    }
+
+    #[test]
+    fn hours_in_a_row_are_found_also_over_midnight() {
+        let level = |slow: &[usize]| -> Vec<f64> {
+            (0..24).map(|hour| if slow.contains(&hour) { 150.0 } else { 100.0 + (hour % 3) as f64 }).collect()
+        };
+        for (slow, from, until) in
+            [(vec![9, 10, 11, 12], 9, 13), (vec![22, 23, 0, 1], 22, 2), (vec![21, 22, 23], 21, 24)]
+        {
+            let mut points = points(&level(&slow), 1.0);
+            let change = DayChange::of(&points, TrendAxis::HourOfDay).unwrap();
+            assert_eq!((change.day, change.until), (from, until));
+            assert!((0..24).all(|hour| change.has(hour) == slow.contains(&hour)) && change.p < 1e-20);
+            assert!((change.before_us - 101.0).abs() < 0.1 && change.after_us == 150.0);
+            // An hour without requests is in neither.
+            points[5] = None;
+            assert_eq!(DayChange::of(&points, TrendAxis::HourOfDay).unwrap().day, from);
+        }
+        // Hours that scatter alike have no such stretch.
+        let values: Vec<f64> = (0..24).map(|hour| 100.0 + f64::from(hour * 7 % 24)).collect();
+        assert!(DayChange::of(&points(&values, 1.0), TrendAxis::HourOfDay).unwrap().p > 0.5);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::flow::choice::FlowChoice;
 use pathlight_engine::compare::{Basis, MeasuredTime};
 use pathlight_engine::endpoints::{RowStat, RowTime};
 use pathlight_engine::heatmap::ColumnOrder;
+use pathlight_engine::trend::TrendAxis;
 use pathlight_trace::Endpoint;
 
 /// Returns what can be chosen from, with what is chosen: a link may have a tag that these traces do not have.
@@ -32,6 +33,8 @@ pub struct Choices {
     pub columns: ColumnOrder,
     /// Heat map: columns that are alike stand side by side (`columns=alike`); else they stand by latency then.
     pub alike_columns: bool,
+    /// Trend: over the days or the hours of the day (`hours=1`).
+    pub trend: TrendAxis,
     /// Flow: whose, how learned, and what below it.
     pub flow: FlowChoice,
     /// Diagnosis: request types, the tail, which list.
@@ -49,6 +52,7 @@ impl Default for Choices {
             alike_rows: false,
             columns: ColumnOrder::default(),
             alike_columns: false,
+            trend: TrendAxis::Days,
             flow: FlowChoice::default(),
             diagnosis: DiagnosisChoice::default(),
         }
@@ -60,6 +64,7 @@ impl Choices {
     pub(crate) fn read(&mut self, key: &str, value: &str) -> bool {
         match key {
             "bands" => self.flame_bands = value == "1",
+            "hours" if value == "1" => self.trend = TrendAxis::HourOfDay,
             "by" => self.diff.basis = if value == "share" { Basis::Share } else { Basis::Mean },
             "own" => {
                 self.diff.measure = if value == "1" { MeasuredTime::Exclusive } else { MeasuredTime::Subtree }
@@ -100,6 +105,7 @@ impl Choices {
             }
         };
         put("bands", !self.flame_bands, "1".to_owned());
+        put("hours", self.trend == TrendAxis::Days, "1".to_owned());
         put("by", self.diff.basis == defaults.diff.basis, "share".to_owned());
         let own = if self.diff.measure == MeasuredTime::Exclusive { "1" } else { "0" };
         put("own", self.diff.measure == defaults.diff.measure, own.to_owned());
@@ -145,6 +151,7 @@ mod tests {
             alike_rows: false,
             columns: row,
             alike_columns: false,
+            trend: TrendAxis::HourOfDay,
             flow: FlowChoice { paper: true, ..FlowChoice::default() },
             diagnosis: DiagnosisChoice { list: DiagnosisList::Tail, ..DiagnosisChoice::default() },
         };

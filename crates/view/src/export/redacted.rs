@@ -412,12 +412,14 @@ pub fn address(address: &Address, redaction: Redaction) -> Address {
         columns,
         alike_columns,
         flow,
+        trend,
         diagnosis,
     } = choices;
     let choices = Choices {
         flame_bands,
         diff,
         row_time,
+        trend,
         row_stat,
         alike_rows,
         alike_columns,

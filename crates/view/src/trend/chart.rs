@@ -6,6 +6,7 @@ use crate::draw::plot::{self, Area, ChartError, ChartSize, rgba, words};
 use crate::draw::text::elide_middle;
 use crate::draw::{Rgba, Theme};
 use pathlight_base::format;
+use pathlight_engine::trend::DayChange;
 use plotters::element::{Circle, PathElement, Text};
 use plotters::style::Color as _;
 use plotters::style::text_anchor::{HPos, VPos};
@@ -26,8 +27,8 @@ pub struct TrendLine {
     pub name: String,
     /// By day its value in microseconds and how far it may be off to both sides; `None`: there is none.
     pub points: Vec<Option<(f64, f64)>>,
-    /// The day from which on it is at another level, and the levels before and after.
-    pub change: Option<(usize, f64, f64)>,
+    /// The days or hours at another level.
+    pub change: Option<DayChange>,
 }
 
 /// Numbers that are drawn together.
@@ -155,9 +156,12 @@ fn draw_line<DB: DrawingBackend>(
 ) -> Result<(), ChartError> {
     let px = |css: f64| size.px(css);
     let stroke = rgba(color).stroke_width(px(1.5).max(1) as u32);
-    if let Some((day, before, after)) = line.change {
+    if let Some(change) = line.change {
         let level = rgba(theme.muted).stroke_width(px(1.0).max(1) as u32);
-        for (from, to, value) in [(0, day.saturating_sub(1), before), (day, days.saturating_sub(1), after)] {
+        let all: Vec<usize> = (0..days).collect();
+        for stretch in all.chunk_by(|a, b| change.has(*a) == change.has(*b)) {
+            let (from, to) = (stretch[0], stretch[stretch.len() - 1]);
+            let value = if change.has(from) { change.after_us } else { change.before_us };
             let ends = vec![(x(from) - px(3.0), y(value)), (x(to) + px(3.0), y(value))];
             area.draw(&PathElement::new(ends, level)).map_err(words)?;
         }
@@ -209,7 +213,14 @@ mod tests {
         let line = |name: &str, by: f64| TrendLine {
             name: name.to_owned(),
             points: (0..7).map(|day| (day != 3).then_some((by * (100.0 + f64::from(day)), by))).collect(),
-            change: Some((4, 100.0 * by, 106.0 * by)),
+            change: Some(DayChange {
+                day: 4,
+                until: 7,
+                before_us: 100.0 * by,
+                after_us: 106.0 * by,
+                p: 0.0,
+                is_certain: true,
+            }),
         };
         let panel = |title: &str| Panel {
             title: title.to_owned(),

@@ -8,7 +8,7 @@ use pathlight_trace::Endpoint;
 public_json! {
     /// Numbers over time and the days on which they changed.
     TrendOf<'a>(trend: &'a TrendOfSummaries, days: &'a [String]) {
-        /// Names of the days, in the order given.
+        /// Names of the days, in the order given; or the hours of the day (UTC), such as `09:00`.
         days: &'a [String] = days,
         /// Requests that those of all days stand for, where they were sampled and say so; else left out.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,6 +61,9 @@ public_json! {
     ChangeOf<'a>(change: &DayChange, days: &'a [String]) {
         /// The first day of the new level.
         day: &'a str = &days[change.day],
+        /// By hour of the day: the first hour of the level before; left out where no hour ends it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        until: Option<&'a str> = days.get(change.until).map(String::as_str),
         /// Level before, microseconds.
         before_us: f64 = change.before_us,
         /// Level since, microseconds.

@@ -6,6 +6,6 @@ pub mod over_time;
 mod table;
 
 pub use table::{
-    MovedWords, NEEDS_SUMMARIES, TrendRow, changes, day_names, dim, explanation, moved_words, note, panels,
-    table, tip, to_csv,
+    MovedWords, NEEDS_SUMMARIES, TrendRow, changes, day_names, dim, explanation, hours_note, moved_words,
+    note, panels, table, tip, to_csv,
 };

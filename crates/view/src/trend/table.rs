@@ -9,7 +9,7 @@ use pathlight_base::format::{self, counted};
 use pathlight_engine::queries::TrendReport;
 use pathlight_engine::requests::RootEndpoint;
 use pathlight_engine::summaries::Statistic;
-use pathlight_engine::trend::{DayChange, Moved, Series, TrendOfSummaries};
+use pathlight_engine::trend::{DayChange, Moved, Series, TrendAxis, TrendOfSummaries};
 use pathlight_engine::verdict::Headline;
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
@@ -20,6 +20,9 @@ const PANELS: usize = 30;
 /// Words of a view of traces that needs summaries.
 pub const NEEDS_SUMMARIES: &str = "Trend shows summaries over time: make one of each day with pathlight summarise TRACES -o \
                                    DAY.pathlight, and open them together or as a folder.";
+
+/// Words of a trend by hour of the day that has no hour.
+pub const NEEDS_HOURS: &str = "Hours of the day need summaries of an hour each.";
 
 /// Returns what a series is called: `p95 latency of ...`, or the self time of an endpoint.
 fn name(series: &Series) -> String {
@@ -45,15 +48,26 @@ pub fn moved_words(
 ) -> Option<String> {
     let clearest = trend.series.get(moved.series)?;
     let change = clearest.change?;
+    let (when, [before, since]) = match trend.axis {
+        TrendAxis::Days => (format!("Since {}", days.get(moved.day)?), ["before", "since"]),
+        TrendAxis::HourOfDay => {
+            (hours(&change, days)?.replacen('f', "F", 1), ["in the other hours", "in these"])
+        }
+    };
     Some(format!(
-        "Since {}: {} {} (p {}), {} before, {} since.",
-        days.get(moved.day)?,
+        "{when}: {} {} (p {}), {} {before}, {} {since}.",
         name(clearest),
         growth(&change),
         format::probability(change.p),
         duration(change.before_us),
         duration(change.after_us),
     ))
+}
+
+/// Returns the hours of a change: `from 09:00 to 12:59`.
+fn hours(change: &DayChange, days: &[String]) -> Option<String> {
+    let last = change.until.checked_sub(1).map_or(days.last(), |last| days.get(last))?;
+    Some(format!("from {} to {}:59", days.get(change.day)?, last.split(':').next()?))
 }
 
 /// Returns what explains a change, `duration` writes times: a service, or the endpoint whose self time changed most where
@@ -117,6 +131,7 @@ pub fn note(report: &TrendReport, root: &RootEndpoint) -> String {
     let (days, requests) = (report.days.len(), report.days.iter().map(|day| day.requests).sum());
     let over = format!("{} in {}", counted(requests, "request"), counted(days as u64, "day"));
     let found = match (days, changes(report, root).len()) {
+        _ if report.trend.axis == TrendAxis::HourOfDay => hours_note(report, root),
         (0..4, _) => {
             format!("{over}: changes are looked for from four days on, one summary file or folder a day.")
         }
@@ -127,6 +142,25 @@ pub fn note(report: &TrendReport, root: &RootEndpoint) -> String {
         None => found,
         Some(sampled) => format!("{found} {sampled}"),
     }
+}
+
+/// Returns what stands above a trend by hour of the day.
+pub fn hours_note(report: &TrendReport, root: &RootEndpoint) -> String {
+    let (hours, requests) = (report.days.len() as u64, report.days.iter().map(|day| day.requests).sum());
+    let left = match report.too_long {
+        0 => String::new(),
+        1 => " 1 summary is of more than an hour and left out.".to_owned(),
+        n => format!(" {} summaries are of more than an hour and left out.", format::count(n)),
+    };
+    let over = format!("{} in {} of the day (UTC)", counted(requests, "request"), counted(hours, "hour"));
+    let found = match (hours, changes(report, root).len()) {
+        (0, _) => NEEDS_HOURS.to_owned(),
+        (_, 0) => format!("{over}: none differ by 5 % or more beyond chance."),
+        (_, n) => {
+            format!("{over}: {} with hours that differ beyond chance.", counted(n as u64, "request type"))
+        }
+    };
+    found + &left
 }
 
 fn is_of(root: &RootEndpoint, of: &Endpoint) -> bool {
@@ -223,7 +257,7 @@ pub fn panels(report: &TrendReport, rows: &mut [TrendRow]) -> TrendPanels {
             let what = if series.endpoint.is_some() { "self time" } else { "latency" };
             panels.push(Panel {
                 title: format!("{what}: {}", format::endpoint(service, operation)),
-                note: panel_note(series, &days),
+                note: panel_note(series, report.trend.axis, &days),
                 is_changed: row.certain().is_some(),
                 is_dimmed: false,
                 lines: Vec::new(),
@@ -244,7 +278,7 @@ pub fn panels(report: &TrendReport, rows: &mut [TrendRow]) -> TrendPanels {
         panels[place].lines.push(TrendLine {
             name: if series.endpoint.is_none() { series.statistic.to_string() } else { String::new() },
             points: series.points.iter().map(|of| of.as_ref().map(point)).collect(),
-            change: row.certain().map(|change| (change.day, change.before_us, change.after_us)),
+            change: row.certain(),
         });
     }
     for panel in &mut panels {
@@ -278,15 +312,24 @@ fn tell_apart(panels: &mut [Panel], keys: &[(Endpoint, Option<Endpoint>)]) {
     }
 }
 
-fn panel_note(series: &Series, days: &[String]) -> String {
+fn panel_note(series: &Series, axis: TrendAxis, days: &[String]) -> String {
     match series.change.filter(|change| change.is_certain) {
         Some(change) => {
-            let day = days.get(change.day).map_or("", String::as_str);
+            let when = when(&change, axis, days);
             let name =
                 if series.endpoint.is_none() { format!("{} ", series.statistic) } else { String::new() };
-            format!("{name}{:+.0}{}% since {day}", 100.0 * change.growth(), format::THIN)
+            format!("{name}{:+.0}{}% {when}", 100.0 * change.growth(), format::THIN)
         }
+        None if axis == TrendAxis::HourOfDay => "no hours that differ beyond chance".to_owned(),
         None => "no change beyond chance".to_owned(),
+    }
+}
+
+/// Returns when a change holds: `since day-5`, `from 09:00 to 12:59`.
+fn when(change: &DayChange, axis: TrendAxis, days: &[String]) -> String {
+    match axis {
+        TrendAxis::Days => days.get(change.day).map_or(String::new(), |day| format!("since {day}")),
+        TrendAxis::HourOfDay => hours(change, days).unwrap_or_default(),
     }
 }
 
@@ -329,8 +372,15 @@ pub fn table() -> Table<TrendRow> {
             |row| row.certain().map_or(String::new(), |change| format!("{:+.1} %", 100.0 * change.growth())),
         ),
         Column::text("since", "Since", "The first day of the new level", |row: &TrendRow| {
-            let day = row.certain().and_then(|change| row.report.days.get(change.day));
-            day.map_or(String::new(), |day| format::printable(&day.name)).into()
+            let days = day_names(&row.report);
+            let change = row.certain();
+            match row.report.trend.axis {
+                TrendAxis::Days => {
+                    change.and_then(|change| days.get(change.day).cloned()).unwrap_or_default()
+                }
+                TrendAxis::HourOfDay => change.and_then(|change| hours(&change, &days)).unwrap_or_default(),
+            }
+            .into()
         })
         .low(2),
         Column::said(
@@ -404,7 +454,7 @@ mod tests {
             endpoint: endpoint.map(|service| Endpoint::new(service, "read")),
             statistic: Statistic::Mean,
             points: Vec::new(),
-            change: Some(DayChange { day: 1, before_us, after_us, p: 1e-9, is_certain }),
+            change: Some(DayChange { day: 1, until: 2, before_us, after_us, p: 1e-9, is_certain }),
         };
         let mut trend = TrendOfSummaries {
             series: vec![
@@ -447,7 +497,7 @@ mod tests {
             [("shop", "buy", "db"), ("shop", "look", "db"), ("app", "look", "db"), ("shop", "buy", "cache")];
         let series = of.map(|(service, root, endpoint)| series(service, root, endpoint)).to_vec();
         let trend = TrendOfSummaries { series, ..TrendOfSummaries::default() };
-        let report = Rc::new(TrendReport { days: Vec::new(), trend });
+        let report = Rc::new(TrendReport { trend, ..TrendReport::default() });
         let mut rows = TrendRow::of(&report, &RootEndpoint::TraceRoots);
         let mut drawn = panels(&report, &mut rows);
         dim(&mut drawn, &rows, Some(&[false, true, false, false]));

@@ -141,3 +141,29 @@ pub async fn a_week_of_summaries_says_since_when_it_is_slower(page: &Page) -> Ou
     page.ready().await?;
     page.picture("trend-root").await
 }
+
+pub async fn hours_of_the_day_that_are_slower_are_said(page: &Page) -> Outcome {
+    let mut hours = Vec::new();
+    for hour in 8..16 {
+        let slower = if (10..13).contains(&hour) { " --speed catalog:Catalog/GetProducts=+300%" } else { "" };
+        // 2026-11-23 00:00 UTC and some hours.
+        let start_us = (1_795_392_000 + hour * 3600) * 1_000_000_u64;
+        let options =
+            format!("--traces 300 --spans 30 --shape mixed --seed {} --start {start_us}{slower}", 60 + hour);
+        hours.push(summarised(&format!("hour-{hour}"), &options)?);
+    }
+    page.open("view=trend").await?;
+    page.drop_files(&hours).await?;
+    page.ready().await?;
+    page.click("[data-test='trend-hours']").await?;
+    page.ready().await?;
+    let said = page.text("[data-test='trend-changes']").await?;
+    ensure(said.contains("From 10:00 to 12:59") && said.contains("catalog"), || said)?;
+    let title = page.text("[data-test='trend-title']").await?;
+    ensure(title.contains("8 hours of the day (UTC)"), || title)?;
+    page.picture("trend-hours").await?;
+    page.click("[data-test='trend-days']").await?;
+    page.ready().await?;
+    let title = page.text("[data-test='trend-title']").await?;
+    ensure(title.contains("in 8 days"), || title)
+}

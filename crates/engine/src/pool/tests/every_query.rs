@@ -116,7 +116,7 @@ fn every() -> Vec<Vec<u8>> {
         }
         .to_message(),
         queries::Span { trace_id: trace_id.clone(), span: SpanKey::Index(0), group: 0 }.to_message(),
-        queries::Trend { group: 0 }.to_message(),
+        queries::Trend::default().to_message(),
         queries::Queues { selection: all() }.to_message(),
         queries::LinkedTraces { of: trace() }.to_message(),
         queries::MissingTraces { group: 0 }.to_message(),
