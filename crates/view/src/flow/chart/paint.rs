@@ -210,8 +210,9 @@ impl Painter<'_> {
         let fill = if is_dim { theme.dimmed(own) } else { own };
         boxes.item(x, y, w, h, fill, number);
         // How often it is on the critical path, as a bar along the lower edge.
-        let bar = px(4.0).min(h / 4).max(1);
+        let (bar, gap) = (px(3.0).min(h / 4).max(1), px(Theme::PATH_GAP_PX));
         let decided = (f64::from(w) * facts.critical_share()).round() as i32;
+        marks.fill(x, y + h - bar - gap, decided, gap, theme.background);
         marks.fill(x, y + h - bar, decided, bar, if is_dim { theme.dimmed(theme.path) } else { theme.path });
         if self.view.changed.get(node.index()).copied().unwrap_or(false) {
             marks.frame(place, px(2.0), critical_color(theme));

@@ -117,8 +117,9 @@ fn paint_row(
         }
     }
     paint_parts(row, layout, theme, own, [over, marks]);
-    let line = px(3.0);
+    let (line, gap) = (px(3.0), px(Theme::PATH_GAP_PX));
     for mark in &layout.marks[row.marks.clone()] {
+        marks.fill(mark.x, bar_y + bar_h - line - gap, mark.w, gap, theme.background);
         marks.fill(mark.x, bar_y + bar_h - line, mark.w, line, quiet(theme.path));
     }
     let text_color = |ink: Rgba| if row.dimmed { theme.background.mix(ink, 0.6) } else { ink };
