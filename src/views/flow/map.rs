@@ -213,9 +213,8 @@ impl CanvasChart for MapChart {
             Some(DagHit::Box(DagItem::Node(_))) if pointed.count == 2 => self.zoom_to_selected(page),
             Some(DagHit::Box(DagItem::Node(service))) => self.choose(page, service.0),
             Some(DagHit::Line(line)) => {
-                let call = self.layout.calls_of(&self.report, line).next();
-                if let Some(service) = call.map(|call| call.service) {
-                    self.choose(page, service);
+                if let Some(call) = self.layout.calls_of(&self.report, line) {
+                    self.choose(page, call.service);
                 }
             }
             _ => page.set_focus(Focus::Nothing),

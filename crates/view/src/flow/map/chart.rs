@@ -143,14 +143,12 @@ impl MapLayout {
 }
 
 impl MapLayout {
-    /// Returns the calls that a line stands for, those to the right first.
-    pub fn calls_of<'a>(
-        &self,
-        report: &'a ServiceMapReport,
-        line: usize,
-    ) -> impl Iterator<Item = &'a MapCall> + use<'a> {
-        let way = self.ways.get(line).copied().unwrap_or_default();
-        [way.there, way.back].into_iter().flatten().filter_map(|at| report.calls.get(at as usize))
+    /// Returns the calls that a line stands for; where it stands for those of both ways, those that are waited for longer.
+    pub fn calls_of<'a>(&self, report: &'a ServiceMapReport, line: usize) -> Option<&'a MapCall> {
+        let way = self.ways.get(line)?;
+        let calls = [way.there, way.back].into_iter().flatten();
+        let calls = calls.filter_map(|at| report.calls.get(at as usize));
+        calls.max_by(|a, b| a.wait.mean_us.total_cmp(&b.wait.mean_us))
     }
 }
 
@@ -335,11 +333,7 @@ pub fn tip(report: &ServiceMapReport, layout: &MapLayout, hit: DagHit) -> Vec<Ti
         }
         DagHit::Box(_) => Vec::new(),
         DagHit::Line(line) => {
-            let calls = layout.calls_of(report, line);
-            calls
-                .max_by(|a, b| a.wait.mean_us.total_cmp(&b.wait.mean_us))
-                .map(|call| call_tip(report, call))
-                .unwrap_or_default()
+            layout.calls_of(report, line).map(|call| call_tip(report, call)).unwrap_or_default()
         }
     }
 }
