@@ -332,6 +332,12 @@ impl Page {
         self.loaded_names().map(|names| names[0]).filter(|_| !self.address().by_service)
     }
 
+    /// Returns whether one trace is loaded and nothing beside it.
+    pub fn has_one_trace(self) -> bool {
+        let overview = self.0.queries.overview.get();
+        overview.is_some_and(|of| of.traces == 1 && of.other_traces == 0 && of.summary.is_none())
+    }
+
     /// Returns whether any set that is loaded is a summary.
     pub fn has_summary(self) -> bool {
         self.0.queries.overview.get().is_some_and(|of| of.summary.is_some() || of.is_other_summary)
@@ -586,15 +592,20 @@ impl Page {
                 self.data_changed();
             }
             PoolEvent::Loaded(outcome) => {
-                {
+                let is_one = {
                     let mut load = self.0.load.borrow_mut();
                     load.running = false;
                     load.progress = None;
                     load.forecast = None;
                     load.last_traces = outcome.reports.iter().map(|report| report.traces).sum();
                     outcome.reports.iter().cloned().for_each(|report| load.accounts.add(report));
-                }
+                    load.last_traces == 1 && load.inputs_before == 0
+                };
                 self.data_changed();
+                // Of one trace there is nothing to rank or compare: what one wants to see is that trace.
+                if is_one && self.address().view == View::default() && self.address().comparison.is_none() {
+                    self.amend(|address| address.view = View::Trace);
+                }
                 outcome.errors.into_iter().for_each(|error| self.fail(error));
                 file_errors(&outcome.reports).into_iter().for_each(|error| self.fail(error));
             }

@@ -124,10 +124,13 @@ impl PagePart for Sidebar {
             } else {
                 entry.unset("aria-current");
             }
-            if view == View::Trend {
+            let has_answer = match view {
                 // Traces have no days.
-                entry.show(page.is_summary() || view == shown);
-            }
+                View::Trend => page.is_summary(),
+                View::Heatmap | View::Diagnosis | View::Split | View::Anomalies => !page.has_one_trace(),
+                _ => true,
+            };
+            entry.show(has_answer || view == shown);
         }
         for (view, count) in &self.counts {
             let listed = match view {

@@ -287,6 +287,9 @@ pub async fn one_request_compared_with_itself_is_said_to_be_the_same(page: &Page
     page.open("").await?;
     page.drop_files(&[generated("single.json", "--traces 1 --spans 12 --seed 3")?]).await?;
     page.ready().await?;
+    // What there is to see of one trace is that trace.
+    page.visible("[data-test='timeline']").await?;
+    page.hidden("[data-test='view-heatmap']").await?;
     page.run("location.hash = 'view=compare'").await?;
     page.visible("[data-test='compare-empty']").await?;
     page.ready().await?;
