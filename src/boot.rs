@@ -37,6 +37,8 @@ pub struct Given {
     pub fragment: String,
     /// The first finding of a saved report, in words; empty in a page that is none.
     pub headline: String,
+    /// Names of the parts of a saved report, empty for those that have none.
+    pub names: Vec<String>,
     /// Blobs with the traces of a saved report.
     #[serde(with = "serde_wasm_bindgen::preserve")]
     pub parts: Array,

@@ -166,7 +166,7 @@
       source = `<!doctype html>\n${page.outerHTML}`;
     }
     const page = async () => source ?? (await get(asset("single").href)).text();
-    return { fragment: "", headline: "", ...JSON.parse(facts?.textContent ?? "{}"), parts: blobs, pack, page, startWorker };
+    return { fragment: "", headline: "", names: [], ...JSON.parse(facts?.textContent ?? "{}"), parts: blobs, pack, page, startWorker };
   };
 
   const fail = (sentence) => {

@@ -288,13 +288,14 @@ impl Page {
         }
     }
 
-    /// Returns everything that is loaded, for a saved report; see [`PagePool::columns`].
+    /// Returns everything that is loaded, for a saved report, with the names of summaries; see [`PagePool::columns`].
     ///
     /// # Errors
     /// In words.
-    pub async fn columns(self, redaction: &ExportRedaction) -> Result<Vec<web_sys::Blob>, String> {
+    pub async fn columns(self, redaction: &ExportRedaction) -> Result<Vec<(String, web_sys::Blob)>, String> {
         let message = saved::encode_redaction(redaction);
-        let mut columns = self.0.pool.columns(message).await?;
+        let columns = self.0.pool.columns(message).await?;
+        let mut columns: Vec<_> = columns.into_iter().map(|blob| (String::new(), blob)).collect();
         let load = self.0.load.borrow();
         let is_summary = |name: &str| {
             let mut files = load.files().iter().filter(|file| file.name == name);
@@ -308,7 +309,7 @@ impl Page {
                 return Err("A summary can only be saved as it is, with its names.".to_owned());
             }
             // As it is: it is read again as any input is.
-            columns.push(input.blob.clone());
+            columns.push((input.name.clone(), input.blob.clone()));
         }
         Ok(columns)
     }

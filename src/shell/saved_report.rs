@@ -46,8 +46,10 @@ impl Origin {
     pub fn inputs(&self) -> Vec<Input> {
         let parts: Vec<Blob> = self.0.parts.iter().filter_map(|part| part.dyn_into().ok()).collect();
         let of = parts.len();
-        let name = |at: usize| {
-            if of == 1 { REPORT.to_owned() } else { format!("{REPORT}, part {}", at + 1) }
+        let name = |at: usize| match self.0.names.get(at).filter(|name| !name.is_empty()) {
+            Some(name) => name.clone(),
+            None if of == 1 => REPORT.to_owned(),
+            None => format!("{REPORT}, part {}", at + 1),
         };
         parts.into_iter().enumerate().map(|(at, blob)| Input { name: name(at), blob }).collect()
     }
@@ -85,8 +87,9 @@ impl Origin {
             address.unknown.extend(named);
         }
         let fragment = address.to_fragment();
-        let pieces = Array::of2(&head.into(), &saved::facts(&fragment, &headline).into());
-        for blob in &columns {
+        let names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
+        let pieces = Array::of2(&head.into(), &saved::facts(&fragment, &headline, &names).into());
+        for (_, blob) in &columns {
             pieces.push(&saved::PART.0.into());
             pieces.push(&self.pack(blob).await?);
             pieces.push(&saved::PART.1.into());

@@ -39,6 +39,7 @@ mod parse;
 mod partition;
 mod queues;
 mod report;
+mod report_index;
 mod sarif;
 mod split;
 mod stream;

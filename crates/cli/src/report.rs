@@ -1,7 +1,7 @@
-//! `pathlight report`: the page with the columns inside, one file.
+//! `pathlight report`: the page with the columns inside, one file; or one of each file, and a page that lists them.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use flate2::Compression;
@@ -9,7 +9,8 @@ use flate2::write::GzEncoder;
 
 use super::common::{Common, RedactionOptions};
 use super::page::{self, PAGE};
-use super::{Failure, output, parse};
+use super::report_index::{self, Entry};
+use super::{Failure, input, output, parse, summary_files};
 use pathlight_engine::queries;
 use pathlight_ingest::formats::columns;
 use pathlight_trace::{TraceRow, TraceSet};
@@ -29,12 +30,22 @@ pub struct Args {
     /// First view of the report: a value of `view=` in the page's address
     #[arg(long, default_value = "findings", value_parser = parse::view)]
     view: View,
+    /// Write a report of each file into this folder, and index.html that lists them; of several summaries also one of all, with
+    /// their trend
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["out", "json"])]
+    index: Option<PathBuf>,
     /// The page in one file (default: pathlight.html beside this program or in dist/)
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
 }
 
-/// Writes the report.
+/// The page, cut where the data goes.
+struct Template<'a> {
+    head: &'a str,
+    tail: &'a str,
+}
+
+/// Writes the report, or the reports and their index.
 ///
 /// # Errors
 /// No trace, no page, or a setting that makes no sense.
@@ -52,33 +63,116 @@ pub fn run(args: &mut Args) -> Result<(), Failure> {
             path.display()
         )));
     };
+    let template = Template { head, tail };
     if let Some(out) = &args.common.out {
         output::refuse_inputs(out, std::slice::from_ref(&path))?;
     }
-    let address = Address { view: args.view, ..args.common.address() };
     // Which values are kept of a tag that has too many depends on how many threads share the files: with one, the same files
     // give the same report. Packing, which one thread does anyway, takes longer than reading.
     args.common.settings.threads = Some(1);
-    let mut pool = args.common.load()?;
-    let query = queries::Findings { selection: args.common.selection(), baseline: None };
-    let report = pool.run(query)?;
-    let redaction = args.redaction.export_redaction(&mut pool)?;
-    let headline = findings::words::headline(&redacted::findings(&report, redaction.0, &redaction.1));
-    let address = redacted::report_address(&address, redaction.0);
-    let mut out = head.to_owned();
-    out += &saved::facts(&address.to_fragment(), &headline);
-    for session in pool.sessions() {
-        let mut from = Some(0);
-        while let Some(trace) = from {
-            let (part, next) = pack(&session.set, trace, &redaction)?;
-            out += saved::PART.0;
-            BASE64_STANDARD.encode_string(part, &mut out);
-            out += saved::PART.1;
-            from = next;
-        }
+    if let Some(folder) = args.index.clone() {
+        return write_index(args, &template, &folder);
     }
-    out += tail;
-    output::print(args.common.out.as_deref(), &out)
+    let (report, _) = template.filled(args)?;
+    output::print(args.common.out.as_deref(), &report)
+}
+
+/// Writes a report of each file into a folder, and the page that lists them.
+fn write_index(args: &mut Args, template: &Template<'_>, folder: &Path) -> Result<(), Failure> {
+    let files = input::list(&args.common.files)?;
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Failure::Usage(format!("cannot make the folder {}: {error}", folder.display())))?;
+    let view = args.view;
+    let mut entries: Vec<Entry> = Vec::new();
+    for file in &files {
+        args.common.files = vec![file.clone()];
+        let (report, mut entry) = template.filled(args)?;
+        entry.name = file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
+        entry.place = report_index::place(&entry.name, &entries);
+        output::write(&folder.join(&entry.place), report.as_bytes())?;
+        entries.push(entry);
+    }
+    let mut trend = None;
+    if files.len() > 1 && files.iter().all(|file| summary_files::is_summary(file)) {
+        (args.common.files, args.view) = (files, View::Trend);
+        let (report, entry) = template.filled(args)?;
+        let place = report_index::place("trend", &entries);
+        output::write(&folder.join(&place), report.as_bytes())?;
+        trend = Some(Entry { place, ..entry });
+        args.view = view;
+    }
+    let index = folder.join("index.html");
+    output::write(&index, report_index::page(trend.as_ref(), &entries).as_bytes())?;
+    println!("{} and {} reports", index.display(), entries.len() + usize::from(trend.is_some()));
+    Ok(())
+}
+
+impl Template<'_> {
+    /// Returns the report of the files, and its line of an index.
+    fn filled(&self, args: &Args) -> Result<(String, Entry), Failure> {
+        let paths = input::list(&args.common.files)?;
+        if !paths.is_empty() && paths.iter().all(|path| summary_files::is_summary(path)) {
+            return self.of_summaries(args, &paths);
+        }
+        let mut pool = args.common.load()?;
+        let query = queries::Findings { selection: args.common.selection(), baseline: None };
+        let report = pool.run(query)?;
+        let redaction = args.redaction.export_redaction(&mut pool)?;
+        let headline = findings::words::headline(&redacted::findings(&report, redaction.0, &redaction.1));
+        let address = Address { view: args.view, ..args.common.address() };
+        let address = redacted::report_address(&address, redaction.0);
+        let mut out = self.head.to_owned();
+        out += &saved::facts(&address.to_fragment(), &headline, &[]);
+        for session in pool.sessions() {
+            let mut from = Some(0);
+            while let Some(trace) = from {
+                let (part, next) = pack(&session.set, trace, &redaction)?;
+                add_part(&mut out, part);
+                from = next;
+            }
+        }
+        out += self.tail;
+        let latency = report.facts.latency_us;
+        let entry = Entry {
+            requests: report.facts.requests,
+            latency_us: [latency.p50, latency.p95, latency.p99],
+            headline,
+            ..Entry::default()
+        };
+        Ok((out, entry))
+    }
+
+    /// Returns a report with summaries inside as they are; the page reads them as it reads files.
+    fn of_summaries(&self, args: &Args, paths: &[PathBuf]) -> Result<(String, Entry), Failure> {
+        if args.redaction.leaves_out() {
+            return Err(Failure::Usage("a summary can only be saved as it is, with its names".to_owned()));
+        }
+        let sum = summary_files::load(paths)?;
+        let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let names: Vec<String> = paths.iter().map(name).collect();
+        let address = Address { view: args.view, ..args.common.address() };
+        let mut out = self.head.to_owned();
+        out += &saved::facts(&address.to_fragment(), "", &names);
+        for path in paths {
+            let bytes = std::fs::read(path)
+                .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", path.display())))?;
+            let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+            gzip.write_all(&bytes)?;
+            add_part(&mut out, gzip.finish()?);
+        }
+        out += self.tail;
+        let latency_us = sum.root(None).map_or([0.0; 3], |root| {
+            let of = root.percentiles();
+            [of.p50, of.p95, of.p99]
+        });
+        Ok((out, Entry { requests: sum.requests(), latency_us, ..Entry::default() }))
+    }
+}
+
+fn add_part(out: &mut String, part: Vec<u8>) {
+    out.push_str(saved::PART.0);
+    BASE64_STANDARD.encode_string(part, out);
+    out.push_str(saved::PART.1);
 }
 
 /// Spans of a part at least, unless it is the last: the workers of a page read parts side by side.

@@ -239,3 +239,35 @@ fn a_report_has_the_same_bytes_for_any_number_of_threads() {
         assert_eq!(count(&["report.html"]), count(&inputs), "{options:?}");
     }
 }
+
+#[test]
+fn reports_of_a_folder_have_an_index_and_summaries_a_trend() {
+    let folder = Scratch::new("report-index");
+    let path = folder.path();
+    std::fs::write(path.join("page.html"), report::PAGE).unwrap();
+    std::fs::create_dir(path.join("days")).unwrap();
+    for seed in ["1", "2"] {
+        let traces = format!("{seed}.json");
+        run(path, &["generate", "--traces", "100", "--spans", "20", "--seed", seed, "--out", &traces]);
+        run(path, &["summarise", &traces, "-o", &format!("days/day-{seed}.pathlight")]);
+    }
+    run(path, &["report", "--page", "page.html", "--index", "out", "1.json", "2.json"]);
+    let index = std::fs::read_to_string(path.join("out/index.html")).unwrap();
+    assert!(!index.contains("Trend") && index.matches("<tr>").count() == 3, "{index}");
+    let findings = run(path, &["findings", "--json", "1.json"]);
+    let findings: serde_json::Value = serde_json::from_str(&findings).unwrap();
+    assert!(index.contains(&findings["requests"].to_string()), "{index}");
+    // A report of the index is what `report` writes of the same file.
+    run(path, &["report", "--page", "page.html", "-o", "one.html", "1.json"]);
+    let read = |name: &str| std::fs::read_to_string(path.join(name)).unwrap();
+    assert_eq!(read("out/report-1.html"), read("one.html"));
+
+    run(path, &["report", "--page", "page.html", "--index", "weeks", "days"]);
+    let index = read("weeks/index.html");
+    for file in ["report-day-1.html", "report-day-2.html", "report-trend.html"] {
+        assert!(index.contains(&format!("href=\"{file}\"")), "{file} in {index}");
+    }
+    let trend = read("weeks/report-trend.html");
+    assert!(trend.contains("view=trend") && trend.contains("[\"day-1.pathlight\",\"day-2.pathlight\"]"));
+    assert_eq!(trend.matches("class=\"report-part\"").count(), 2);
+}

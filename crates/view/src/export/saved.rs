@@ -2,10 +2,10 @@
 //!
 //! Into the page (`dist/pathlight.html`, or a saved report without its data), before its first running script, go
 //!
-//! - `<script type="application/json" id="report">`: what the page shows, `{"fragment": "v=1&view=...", "headline": "..."}`;
-//!   the headline is the first finding,
+//! - `<script type="application/json" id="report">`: what the page shows, `{"fragment": "v=1&view=...", "headline": "...",
+//!   "names": ["", ...]}`; the headline is the first finding, names are those of parts that have one, as summaries do,
 //! - `<script type="application/octet-stream;base64" class="report-part">`, one or more: columns as
-//!   [`ingest`](pathlight_ingest) reads them, gzip, base64.
+//!   [`ingest`](pathlight_ingest) reads them, or a summary of traces, gzip, base64.
 //!
 //! These are data blocks and no scripts, so the page's policy, with the hashes of its scripts, holds as it is. `www/boot.js`
 //! takes them out and loads them as files would be.
@@ -93,12 +93,12 @@ pub fn split(page: &str) -> Option<(&str, &str)> {
 }
 
 /// Returns the element that says what the page shows, by its fragment, and above all: the first finding in words.
-pub fn facts(fragment: &str, headline: &str) -> String {
+pub fn facts(fragment: &str, headline: &str, names: &[String]) -> String {
     // Not where the traces came from: they are here, and a page from a disk is not to ask for them again.
     let pairs = fragment.split('&').filter(|pair| !pair.starts_with("api=") && !pair.starts_with("src="));
     let fragment = pairs.collect::<Vec<_>>().join("&");
     // Within a script only `<` could mean something else.
-    let facts = serde_json::json!({ "fragment": fragment, "headline": headline });
+    let facts = serde_json::json!({ "fragment": fragment, "headline": headline, "names": names });
     let json = facts.to_string().replace('<', "\\u003c");
     [FACTS.0, &json, FACTS.1].concat()
 }
@@ -109,7 +109,8 @@ mod tests {
 
     #[test]
     fn what_is_shown_can_never_end_its_element() {
-        let facts = facts("v=1&search=</script><script>alert(1)", "GET /<b> takes 5 ms");
+        let facts =
+            facts("v=1&search=</script><script>alert(1)", "GET /<b> takes 5 ms", &["<!--".to_owned()]);
         assert_eq!(facts.matches('<').count(), 2, "{facts}");
         let json =
             facts.split_once("id=\"report\">").unwrap().1.trim_end().strip_suffix("</script>").unwrap();
@@ -120,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_report_does_not_say_where_to_fetch_from() {
-        let facts = facts("v=1&view=flame&api=/jaeger&traceID=ab&src=a.json", "");
+        let facts = facts("v=1&view=flame&api=/jaeger&traceID=ab&src=a.json", "", &[]);
         assert!(facts.contains("\"v=1&view=flame&traceID=ab\""), "{facts}");
     }
 
@@ -148,7 +149,7 @@ mod tests {
     #[test]
     fn a_report_is_no_page_to_write_another_one_into() {
         let page = |data: &str| format!("<p></p>\n{data}<script id=\"asset-glue\">x</script>");
-        assert_eq!(split(&page(&facts("v=1", ""))), None);
+        assert_eq!(split(&page(&facts("v=1", "", &[]))), None);
         assert_eq!(split(&page(&format!("{}QUJD{}", PART.0, PART.1))), None);
         assert!(split(&page("")).is_some());
     }
