@@ -8,6 +8,7 @@ use crate::page::{Focus, Page};
 use crate::shell::selection_bar::look_at;
 use crate::views::view::{PageView, SearchResult};
 use crate::widgets::companion::CompanionTable;
+use crate::widgets::controls::Segments;
 use crate::widgets::frame::ViewFrame;
 use crate::widgets::panels::{self, DrawPanels, PanelChart};
 use crate::widgets::{export, plot_chart};

@@ -64,10 +64,15 @@ pub fn moved_words(
     ))
 }
 
+/// Returns the first and last minute of the hours of a change: `09:00`, `12:59`.
+fn ends(change: &DayChange, days: &[String]) -> Option<[String; 2]> {
+    let last = change.until.checked_sub(1).map_or(days.last(), |last| days.get(last))?;
+    Some([days.get(change.day)?.clone(), format!("{}:59", last.split(':').next()?)])
+}
+
 /// Returns the hours of a change: `from 09:00 to 12:59`.
 fn hours(change: &DayChange, days: &[String]) -> Option<String> {
-    let last = change.until.checked_sub(1).map_or(days.last(), |last| days.get(last))?;
-    Some(format!("from {} to {}:59", days.get(change.day)?, last.split(':').next()?))
+    ends(change, days).map(|[from, to]| format!("from {from} to {to}"))
 }
 
 /// Returns what explains a change, `duration` writes times: a service, or the endpoint whose self time changed most where
@@ -369,19 +374,32 @@ pub fn table() -> Table<TrendRow> {
             "Change",
             "How much higher or lower it is since then; a dash if not beyond chance",
             |row: &TrendRow| real(row.certain().map(|change| change.growth())),
-            |row| row.certain().map_or(String::new(), |change| format!("{:+.1} %", 100.0 * change.growth())),
+            |row| {
+                row.certain().map_or(String::new(), |change| {
+                    let percent = 100.0 * change.growth();
+                    let decimals = usize::from(percent.abs() < 100.0);
+                    format!("{percent:+.decimals$} %")
+                })
+            },
         ),
-        Column::text("since", "Since", "The first day of the new level", |row: &TrendRow| {
-            let days = day_names(&row.report);
-            let change = row.certain();
-            match row.report.trend.axis {
-                TrendAxis::Days => {
-                    change.and_then(|change| days.get(change.day).cloned()).unwrap_or_default()
+        Column::text(
+            "since",
+            "When",
+            "The first day of the new level, or the hours of the other one",
+            |row: &TrendRow| {
+                let days = day_names(&row.report);
+                let change = row.certain();
+                match row.report.trend.axis {
+                    TrendAxis::Days => {
+                        change.and_then(|change| days.get(change.day).cloned()).unwrap_or_default()
+                    }
+                    TrendAxis::HourOfDay => change
+                        .and_then(|change| ends(&change, &days))
+                        .map_or(String::new(), |[from, to]| format!("{from}\u{2013}{to}")),
                 }
-                TrendAxis::HourOfDay => change.and_then(|change| hours(&change, &days)).unwrap_or_default(),
-            }
-            .into()
-        })
+                .into()
+            },
+        )
         .low(2),
         Column::said(
             "p",
@@ -391,18 +409,21 @@ pub fn table() -> Table<TrendRow> {
             |row| row.series().change.map_or(String::new(), |change| format::probability(change.p)),
         )
         .low(2),
-        Column::duration("before", "Before", "Level before, over all days", |row: &TrendRow| {
-            real(row.series().change.map(|change| change.before_us))
-        })
+        Column::duration(
+            "before",
+            "Before",
+            "Level before, over all days, or in the other hours",
+            |row: &TrendRow| real(row.series().change.map(|change| change.before_us)),
+        )
         .low(2),
-        Column::duration("after", "Since then", "Level from that day on", |row: &TrendRow| {
+        Column::duration("after", "Then", "Level from that day on, or in these hours", |row: &TrendRow| {
             real(row.series().change.map(|change| change.after_us))
         })
         .low(2),
         Column::duration(
             "latest",
-            "Last day",
-            "The number of the last day that has one",
+            "Last",
+            "The number of the last day, or hour, that has one",
             |row: &TrendRow| real(row.latest()),
         )
         .low(2),

@@ -149,7 +149,7 @@ pub async fn hours_of_the_day_that_are_slower_are_said(page: &Page) -> Outcome {
         // 2026-11-23 00:00 UTC and some hours.
         let start_us = (1_795_392_000 + hour * 3600) * 1_000_000_u64;
         let options =
-            format!("--traces 300 --spans 30 --shape mixed --seed {} --start {start_us}{slower}", 60 + hour);
+            format!("--traces 800 --spans 30 --shape mixed --seed {} --start {start_us}{slower}", 60 + hour);
         hours.push(summarised(&format!("hour-{hour}"), &options)?);
     }
     page.open("view=trend").await?;
