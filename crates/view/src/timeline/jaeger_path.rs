@@ -17,18 +17,19 @@ pub fn difference_words(report: &TraceReport, differences: &[PathDifference]) ->
             .map_or_else(String::new, |Endpoint { service, operation }| endpoint_words(service, operation))
     };
     let part = |of: &PathDifference| {
-        let (time, first) = (duration_us(of.time_us), name(of.first));
-        match of.cause {
-            DifferenceCause::Outliving => format!(
-                "{time} are spans that outlive their parent, which it takes as waited for ({first} first)"
-            ),
-            DifferenceCause::BackToBack => format!(
-                "{time} are spans that end in the microsecond in which the next begins, which it passes over ({first} first)"
-            ),
-            DifferenceCause::Reading => {
-                format!("{time} are times that are read otherwise here ({first} first)")
+        let why = match of.cause {
+            DifferenceCause::Outliving => "spans that outlive their parent, which it takes as waited for",
+            DifferenceCause::BackToBack => {
+                "spans that end in the microsecond in which the next begins, which it passes over"
             }
-        }
+            DifferenceCause::Reading => "times that are read otherwise here",
+        };
+        // The time of the only reason is that of the whole.
+        let time = match differences {
+            [_] => String::new(),
+            _ => format!("{} are ", duration_us(of.time_us)),
+        };
+        format!("{time}{why} ({} first)", name(of.first))
     };
     let parts: Vec<String> = differences.iter().map(part).collect();
     format!("Jaeger UI draws another critical path for {}: {}.", duration_us(whole), parts.join("; "))
@@ -54,5 +55,14 @@ mod tests {
         assert!(words.starts_with("Jaeger UI draws another critical path for 2.5"), "{words}");
         assert!(words.contains("outlive their parent") && words.contains("query"), "{words}");
         assert!(words.ends_with("first)."), "{words}");
+        let one = difference_words(&report, &found[..1]);
+        assert_eq!(
+            one,
+            format!(
+                "Jaeger UI draws another critical path for {}: spans that outlive their parent, which it takes as waited for \
+                 (query @ db first).",
+                duration_us(2000_u64)
+            )
+        );
     }
 }
