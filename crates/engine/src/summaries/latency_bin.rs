@@ -78,6 +78,8 @@ impl LatencyBin {
             into.us = into.us.saturating_add(bin.us);
         }
         sums.retain(|bin| bin.requests > 0);
+        // Summaries keep many lists of few bins.
+        sums.shrink_to_fit();
         sums
     }
 }

@@ -124,10 +124,10 @@ pub(super) fn compare<'a>(
         let sum = excess(&baseline.us, &cell.us, drift);
         Some(Measured { baseline, likeness, sum, reply })
     };
-    let compared = |(key, cell)| Compared {
+    let compared = |(key, cell): (&'a CellKey, &'a Box<Cell>)| Compared {
         key,
         cell,
-        before: a.cells.get(key).filter(|before| before.n() > 0),
+        before: a.cells.get(key).map(Box::as_ref).filter(|before| before.n() > 0),
         measured: measure(key, cell),
     };
     b.cells.iter().filter(|(_, cell)| cell.n() > 0 && b.requests.seen > 0).map(compared).collect()

@@ -123,12 +123,13 @@ pub struct ServicesPartial {
     pub(super) requests: Weights,
     /// Their latencies in microseconds; squares are missing in what is coarse.
     pub(super) latency_us: Sample,
-    pub(super) cells: BTreeMap<CellKey, Cell>,
-    pub(super) services: BTreeMap<String, ServiceCounts>,
+    // Of each root endpoint there are few in a summary, and a map has room for eleven: boxes keep that small.
+    pub(super) cells: BTreeMap<CellKey, Box<Cell>>,
+    pub(super) services: BTreeMap<String, Box<ServiceCounts>>,
     /// Times summed within each request, over all requests; a request without one counts as 0.
-    pub(super) by_request: BTreeMap<TimeKey, Sample>,
+    pub(super) by_request: BTreeMap<TimeKey, Box<Sample>>,
     /// Visits by the endpoint at which they enter a service.
-    pub(super) entries: BTreeMap<Endpoint, EntryCounts>,
+    pub(super) entries: BTreeMap<Endpoint, Box<EntryCounts>>,
     /// Some of it is of a summary that has neither reply sides nor entries nor times by request, so nothing is concluded
     /// from these.
     pub(super) is_coarse: bool,
@@ -161,7 +162,7 @@ impl ServicesPartial {
     /// Returns whether its numbers may belong together: a part from a file may be damaged by hand.
     pub fn is_sound(&self) -> bool {
         self.services.values().all(|counts| is_part(&counts.failed, &counts.visits))
-            && self.entries.values().all(EntryCounts::is_sound)
+            && self.entries.values().all(|counts| counts.is_sound())
     }
 }
 
@@ -239,7 +240,7 @@ impl ServicesPartial {
             out.requests.merge(&part.requests);
             out.latency_us.merge(&part.latency_us);
             for (key, cell) in part.cells {
-                out.cells.entry(key).or_default().merge(cell);
+                out.cells.entry(key).or_default().merge(*cell);
             }
             for (service, counts) in part.services {
                 let sums = out.services.entry(service).or_default();
@@ -252,7 +253,7 @@ impl ServicesPartial {
                 out.by_request.entry(key).or_default().merge(&us);
             }
             for (entry, counts) in part.entries {
-                out.entries.entry(entry).or_default().merge(counts);
+                out.entries.entry(entry).or_default().merge(*counts);
             }
             out.is_coarse |= part.is_coarse;
         }

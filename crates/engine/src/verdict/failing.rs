@@ -91,7 +91,7 @@ mod tests {
             for number in 0..10 {
                 let latency_us = Sample::counted(100, Moments::default());
                 let of = ServiceCounts { latency_us, ..counts(170, if number == 0 { failed } else { 0 }) };
-                part.services.insert(format!("s{number}"), of);
+                part.services.insert(format!("s{number}"), Box::new(of));
             }
             part
         };

@@ -389,12 +389,12 @@ impl Reusable for ServicesObserver {
                 span_id: set.span_id_text(row),
                 time_us,
             });
-            (key, Cell { exemplar, ..counted.cell })
+            (key, Box::new(Cell { exemplar, ..counted.cell }))
         });
         let name = |service: u32| self.names[service as usize].clone();
         let by_request = self.by_request.drain().map(|((caller, service), us)| match caller {
-            NO_CALLER => (TimeKey::Work(name(service)), us),
-            caller => (TimeKey::Wait(name(caller), name(service)), us),
+            NO_CALLER => (TimeKey::Work(name(service)), Box::new(us)),
+            caller => (TimeKey::Wait(name(caller), name(service)), Box::new(us)),
         });
         let entries = self.entries.drain().map(|(number, entry)| {
             let call = |number| (number != NO_CALL).then(|| endpoint(number));
@@ -406,7 +406,7 @@ impl Reusable for ServicesObserver {
                 last_calls: last_calls.collect(),
                 calling: calling.collect(),
             };
-            (endpoint(number), counts)
+            (endpoint(number), Box::new(counts))
         });
         let (by_request, entries) = (by_request.collect(), entries.collect());
         let services = self.services.take().into_iter().filter(|(_, counts)| counts.visits.seen > 0);
@@ -417,7 +417,7 @@ impl Reusable for ServicesObserver {
             requests: take(&mut self.requests),
             latency_us: take(&mut self.latency_us),
             cells: cells.collect(),
-            services: services.map(|(service, counts)| (name(service), counts)).collect(),
+            services: services.map(|(service, counts)| (name(service), Box::new(counts))).collect(),
         }
     }
 }

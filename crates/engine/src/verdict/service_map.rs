@@ -235,7 +235,7 @@ impl ServiceMapPart {
 
     fn own(&self, service: &str) -> Side<'_> {
         let key = TimeKey::Work(service.to_owned());
-        (self.services.by_request.get(&key), &self.services.requests)
+        (self.services.by_request.get(&key).map(Box::as_ref), &self.services.requests)
     }
 
     fn wait(&self, pair: &(String, String)) -> Side<'_> {

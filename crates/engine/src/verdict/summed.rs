@@ -124,7 +124,7 @@ impl From<Version2> for ServicesPartial {
                 histogram: of.histogram.into_iter().map(|(bin, n)| (bin, n.saturating_mul(units))).collect(),
                 exemplar: of.exemplar,
             };
-            (key, cell)
+            (key, Box::new(cell))
         };
         let service = |of: Service1| ServiceCounts {
             latency_us: Sample::counted(of.requests, Moments { sum: of.latency_sum_us, sum_sq: 0 }),
@@ -142,10 +142,10 @@ impl From<Version2> for ServicesPartial {
             requests: Weights::of_ones(sums.requests),
             latency_us: Sample::counted(sums.requests, sums.latency_us),
             cells: sums.cells.into_iter().map(cell).collect(),
-            services: sums.services.into_iter().map(|(name, of)| (name, service(of))).collect(),
+            services: sums.services.into_iter().map(|(name, of)| (name, Box::new(service(of)))).collect(),
             // In how many requests a time occurs is not said, and nobody asks.
-            by_request: sums.by_request.into_iter().map(|(key, of)| (key, Sample::counted(0, of))).collect(),
-            entries: sums.entries.into_iter().map(|(name, of)| (name, entry(of))).collect(),
+            by_request: sums.by_request.into_iter().map(|(key, of)| (key, Box::new(Sample::counted(0, of)))).collect(),
+            entries: sums.entries.into_iter().map(|(name, of)| (name, Box::new(entry(of)))).collect(),
             is_coarse: sums.is_coarse,
         }
     }

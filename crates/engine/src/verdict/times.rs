@@ -39,7 +39,7 @@ pub(crate) fn excesses(times_us: &[[Vec<u64>; 2]], requests: u64) -> Vec<TimesEx
             pair[side].iter().for_each(|&us| cell.add(us, Weight::ONE));
             cell
         };
-        let cells = times_us.iter().enumerate().map(|(number, pair)| (key(number), cell(pair)));
+        let cells = times_us.iter().enumerate().map(|(number, pair)| (key(number), Box::new(cell(pair))));
         let requests = Weights::of_ones(requests);
         ServicesPartial { requests, cells: cells.collect(), ..ServicesPartial::default() }
     };
