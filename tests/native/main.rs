@@ -82,6 +82,7 @@ mod page {
     mod style;
     mod www;
 }
+mod library;
 mod real;
 mod view {
     mod report_schema;

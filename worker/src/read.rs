@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::pace::{StepClock, now_ms};
 use super::source::{BlobSource, Block};
 use super::{CallState, Worker, memory_bytes};
-use pathlight_engine::load::ReadResult;
+use pathlight_engine::load::{ReadResult, Reserve};
 use pathlight_engine::pool::messages::{CallDone, FromWorker, Piece, WorkerProgress};
 use pathlight_ingest::{ErrorKind, IngestError, ReadOptions, Reader};
 
@@ -30,33 +30,6 @@ pub struct ReadCall {
     pub source: BlobSource,
     /// State of the call.
     pub state: Rc<Cell<CallState>>,
-}
-
-/// Memory held while files are read and given back at their end, so that there is room for the analyses however much
-/// memory a browser grants: a quarter of all that the worker has beside it. Nobody writes to it, so it costs addresses only.
-#[derive(Default)]
-struct Reserve {
-    blocks: Vec<Vec<u8>>,
-    bytes: usize,
-}
-
-impl Reserve {
-    /// So much is taken at once, at least.
-    const LEAST_BYTES: usize = 1 << 20;
-
-    /// Holds a quarter of what the worker has by now; returns whether memory has that much.
-    fn keep_up(&mut self) -> bool {
-        let beside = (memory_bytes() as usize).saturating_sub(self.bytes);
-        let missing = (beside / 4).saturating_sub(self.bytes);
-        if missing < Reserve::LEAST_BYTES {
-            return true;
-        }
-        let mut block = Vec::new();
-        let has_room = block.try_reserve_exact(missing).is_ok();
-        self.bytes += block.capacity();
-        self.blocks.push(block);
-        has_room
-    }
 }
 
 struct Reading<'a> {
@@ -189,7 +162,7 @@ impl Reading<'_> {
             };
             self.worker.grown.set(true);
             fed?;
-            if !self.reserve.keep_up() {
+            if !self.reserve.keep_up(memory_bytes()) {
                 // The next traces are refused as where the limit of the page is reached.
                 self.worker.session.borrow_mut().set.set_limit(1);
             }

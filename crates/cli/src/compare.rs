@@ -4,7 +4,7 @@ use super::common::{AnalysisOptions, PlacesOption, Sets, latency};
 use super::table::{TextTable, more};
 use super::{Failure, parse};
 use pathlight_base::format::duration;
-use pathlight_engine::compare::{Basis, CompareReport, MeasuredTime};
+use pathlight_engine::compare::{Basis, CompareReport, MeasuredTime, ranges};
 use pathlight_engine::queries;
 use pathlight_engine::requests::{Filter, PercentileRange, Selection};
 use pathlight_view::address::choices::Choices;
@@ -57,9 +57,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let settings = &args.settings;
     // What was before says what it should be like, be it another set or another time.
     let has_baseline = two_sets || args.since.is_some();
-    let default = |range| if has_baseline { PercentileRange::ALL } else { range };
-    let range_a = args.range_a.or(settings.range).unwrap_or(default(PercentileRange::open(0, 50_000)));
-    let range_b = args.range_b.or(settings.range).unwrap_or(default(PercentileRange::TAIL));
+    let asked = [args.range_a, args.range_b].map(|range| range.or(settings.range));
+    let [range_a, range_b] = ranges(asked, has_baseline);
     let mut a = args.places.of(settings.selection().with_range(range_a));
     let mut b = Selection { group: u8::from(two_sets), ..a.with_range(range_b) };
     if let Some(at_us) = args.since {

@@ -3,7 +3,7 @@
 use super::common::{Common, RedactionOptions};
 use super::config::ConfigOption;
 use super::{Failure, sarif};
-use pathlight_engine::findings::{FindingsReport, TagsReport};
+use pathlight_engine::findings::{FindingsReport, TagsReport, ask_findings};
 use pathlight_engine::queries;
 use pathlight_engine::requests::Selection;
 use pathlight_engine::run::native::NativePool;
@@ -46,10 +46,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         selection = of_files;
         (args.common.settings.load_groups(&[&args.baseline, &args.common.files])?, Some(baseline))
     };
-    let query = queries::Findings { selection: selection.clone(), baseline: baseline.clone() };
-    let report = pool.run(query)?;
-    let late = pool.run(queries::LateFindingsQuery::of(selection.clone(), baseline, &report))?;
-    let report = report.with(&late);
+    let report = ask_findings(&mut pool, selection.clone(), baseline)?;
     let tags = pool.run(queries::Tags { selection })?;
     let (redaction, pseudonyms) = args.redaction.export_redaction(&mut pool)?;
     let report = redacted::findings(&report, redaction, &pseudonyms);

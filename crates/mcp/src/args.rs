@@ -1,5 +1,6 @@
 //! Arguments of the tools. Their JSON schemas are what a client sees, so a doc comment here is what a program reads.
 
+use pathlight_view::asked::AskedRequests;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -19,17 +20,8 @@ pub struct Page {
 pub struct Which {
     /// Requests that a finding is about: its `handle`
     pub finding: Option<String>,
-    /// Search: `region=eu -retry=true`, `error= OR "GET /cart"`
-    #[serde(rename = "where")]
-    pub search: Option<String>,
-    /// Requests in which work of a service (`own:NAME`), waiting for it (`in:NAME`) or its calls (`out:NAME`) take longer than usual
-    pub hit: Option<String>,
-    /// Percentiles of latency: `95-99`, `P95`, `tail`
-    pub range: Option<String>,
-    /// Service of the root endpoint, with `operation`
-    pub service: Option<String>,
-    /// Operation of the root endpoint
-    pub operation: Option<String>,
+    #[serde(flatten)]
+    pub asked: AskedRequests,
 }
 
 /// Arguments of `load`.

@@ -1,14 +1,13 @@
 //! The loaded traces, and what is remembered of them between calls.
 
-use pathlight_engine::findings::{Finding, FindingsReport};
+use pathlight_engine::findings::{Finding, FindingsReport, ask_findings};
 use pathlight_engine::queries::{self, Query};
-use pathlight_engine::requests::search::SpanSearch;
-use pathlight_engine::requests::{Filter, PercentileRange, RootEndpoint, Selection};
+use pathlight_engine::requests::{Filter, Selection};
+use pathlight_engine::run::Ask;
 use pathlight_engine::run::native::NativePool;
-use pathlight_engine::verdict::Subject;
 use pathlight_ingest::FileReport;
-use pathlight_trace::Endpoint;
-use pathlight_view::address::{Address, parse_range};
+use pathlight_view::address::Address;
+use pathlight_view::asked::not_empty;
 use pathlight_view::findings::fingerprint;
 use pathlight_view::findings::links;
 use std::any::Any;
@@ -65,35 +64,13 @@ impl Data {
         }
     }
 
-    /// Returns the report of a query, which is computed once.
-    ///
-    /// # Errors
-    /// The words of the engine, such as that memory has ended.
-    pub fn ask<Q: Query>(&mut self, query: Q) -> Result<Q::Report, String> {
-        let message = query.to_message();
-        let known = self.reports.get(&message).and_then(|report| report.downcast_ref::<Q::Report>());
-        if let Some(report) = known {
-            return Ok(report.clone());
-        }
-        let report = self.pool.run(query).map_err(|error| error.to_string())?;
-        if self.order.len() >= KEPT {
-            self.reports.remove(&self.order.remove(0));
-        }
-        self.order.push(message.clone());
-        self.reports.insert(message, Box::new(report.clone()));
-        Ok(report)
-    }
-
     /// Returns the findings about requests, with those that come late; each is remembered by its handle.
     ///
     /// # Errors
     /// As [`ask`](Self::ask).
     pub fn findings(&mut self, selection: Selection) -> Result<FindingsReport, String> {
         let (baseline, selection) = self.with_baseline(selection);
-        let query = queries::Findings { selection: selection.clone(), baseline: baseline.clone() };
-        let report = self.ask(query)?;
-        let late = self.ask(queries::LateFindingsQuery::of(selection, baseline, &report))?;
-        let report = report.with(&late);
+        let report = ask_findings(self, selection, baseline)?;
         for finding in &report.findings {
             self.findings.insert(handle(finding), finding.clone());
         }
@@ -119,36 +96,10 @@ impl Data {
         if let Some(handle) = &which.finding {
             selection = self.selection_of(handle)?;
         }
-        selection.root = match (&which.service, &which.operation) {
-            (Some(service), Some(operation)) => RootEndpoint::Endpoint(Endpoint::new(service, operation)),
-            (None, None) => selection.root,
-            _ => return Err("give service and operation together: they name a root endpoint".to_owned()),
-        };
-        if let Some(text) = &which.search {
-            if SpanSearch::is_too_long(text) {
-                return Err("where takes at most 64 words, tags and OR".to_owned());
-            }
-            let search = SpanSearch::parse(text);
-            if search.is_empty() {
-                return Err("where is written as words, KEY=VALUE, -KEY=VALUE, and OR between alternatives"
-                    .to_owned());
-            }
-            selection.filters.extend(Filter::of_search(search));
-        }
-        if let Some(text) = &which.hit {
-            let subject = Subject::parse(text).ok_or("hit is written as own:NAME, in:NAME or out:NAME")?;
-            selection.filters.push(Filter::hit(subject));
-        }
-        if let Some(text) = &which.range {
-            selection.range = range(text)?;
-        }
+        let selection = which.asked.of(selection)?;
         let (_, selection) = self.with_baseline(selection);
         let facts = self.ask(queries::Range { selection: selection.clone() })?.facts;
-        if facts.requests == 0 {
-            let Selection { root, filters, range, .. } = selection;
-            let address = Address { root, filters, range, ..Address::default() };
-            return Err(address.why_empty(&facts));
-        }
+        not_empty(&selection, &facts)?;
         Ok(selection)
     }
 
@@ -174,19 +125,31 @@ impl Data {
     }
 }
 
+/// A report is computed once.
+impl Ask for Data {
+    /// The words of the engine, such as that memory has ended.
+    type Error = String;
+
+    fn ask<Q: Query>(&mut self, query: Q) -> Result<Q::Report, String> {
+        let message = query.to_message();
+        let known = self.reports.get(&message).and_then(|report| report.downcast_ref::<Q::Report>());
+        if let Some(report) = known {
+            return Ok(report.clone());
+        }
+        let report = self.pool.run(query).map_err(|error| error.to_string())?;
+        if self.order.len() >= KEPT {
+            self.reports.remove(&self.order.remove(0));
+        }
+        self.order.push(message.clone());
+        self.reports.insert(message, Box::new(report.clone()));
+        Ok(report)
+    }
+}
+
 /// Returns the filter that keeps one request.
 pub fn only(group: u8, trace_id: &str, root_span_id: &str) -> Filter {
     let requests = vec![(trace_id.to_owned(), root_span_id.to_owned())];
     Filter::Only(pathlight_engine::requests::OnlyFilter { group, requests })
-}
-
-/// Reads percentiles of latency.
-///
-/// # Errors
-/// How to write them.
-pub fn range(text: &str) -> Result<PercentileRange, String> {
-    let words = "range is written as 95-99, P95 for everything up to it, or tail for the slowest tenth";
-    parse_range(text).ok_or_else(|| words.to_owned())
 }
 
 /// Returns the handle of a finding: the same in every run over any traces in which it is found.

@@ -2,19 +2,22 @@
 
 use crate::answer::Answer;
 use crate::args::{About, By, Compare, Request, Time, WhatIf};
-use crate::data::{BASELINE, Data, SET, handle, only, range};
+use crate::data::{BASELINE, Data, SET, handle, only};
 use pathlight_base::format::{
     DASH, code, counted, duration, endpoint as endpoint_words, harmless, probability,
 };
 use pathlight_engine::anomalies::AnomalySettings;
+use pathlight_engine::compare::ranges;
 use pathlight_engine::diagnosis::{DiagnosisReport, DiagnosisSettings};
 use pathlight_engine::flame::RequestPath;
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{ChangeOf, Changes, EvaluationReport};
 use pathlight_engine::queries;
-use pathlight_engine::requests::{PercentileRange, RangeFacts, Selection};
+use pathlight_engine::requests::{RangeFacts, Selection};
+use pathlight_engine::run::Ask as _;
 use pathlight_trace::{PathSettings, TraceId};
 use pathlight_view::anomalies::{self, AnomalyLine};
+use pathlight_view::asked::range;
 use pathlight_view::endpoints::{self, ImpactLine};
 use pathlight_view::findings::{self, words};
 use pathlight_view::flow::target::TargetLine;
@@ -162,12 +165,10 @@ pub fn findings(data: &mut Data, args: &About) -> Asked {
 /// `compare`: which service explains the difference of two sets, or of the slow requests of one.
 pub fn compare(data: &mut Data, args: &Compare) -> Asked {
     let selection = data.selection(&args.which)?;
-    let (normal, slow) = match data.has_baseline {
-        true => (PercentileRange::ALL, selection.range),
-        false => (PercentileRange::open(0, 50_000), PercentileRange::TAIL),
-    };
-    let range_a = args.range_a.as_deref().map_or(Ok(normal), range)?;
-    let range_b = args.range_b.as_deref().map_or(Ok(slow), range)?;
+    let [range_a, range_b] =
+        [&args.range_a, &args.range_b].map(|text| text.as_deref().map(range).transpose());
+    let of_all = data.has_baseline.then_some(selection.range);
+    let [range_a, range_b] = ranges([range_a?, range_b?.or(of_all)], data.has_baseline);
     let group = if data.has_baseline { BASELINE } else { SET };
     let a = Selection { group, ..selection.with_range(range_a) };
     let b = selection.with_range(range_b);

@@ -66,6 +66,16 @@ impl Links {
         });
     }
 
+    /// Leads all of them to traces of a group.
+    pub fn regroup(&mut self, group: u8) {
+        for link in &mut self.placed {
+            link.trace = link.trace.in_group(group);
+        }
+        for link in &mut self.raw {
+            *link = link.in_group(group);
+        }
+    }
+
     fn of_rows(&self, rows: Range<u32>) -> &[Link] {
         let first = self.placed.partition_point(|link| link.from < rows.start);
         let end = first + self.placed[first..].partition_point(|link| link.from < rows.end);

@@ -343,6 +343,21 @@ impl TraceSet {
         Ok(())
     }
 
+    /// Puts all traces into a group, those that are added from now on too.
+    pub fn regroup(&mut self, group: u8) {
+        self.loading_group = group;
+        for trace in &mut self.traces {
+            trace.id = trace.id.in_group(group);
+        }
+        for (id, _) in self.staged.iter_mut().chain(&mut self.duplicates) {
+            *id = id.in_group(group);
+        }
+        for id in &mut self.split {
+            *id = id.in_group(group);
+        }
+        self.links.regroup(group);
+    }
+
     /// Drops every trace that `keep` refuses; names and tags stay.
     pub fn retain(&mut self, keep: impl Fn(&TraceRow) -> bool) {
         self.places.forget_rows();

@@ -3,6 +3,7 @@
 
 pub mod address;
 pub mod anomalies;
+pub mod asked;
 pub mod compare;
 pub mod contract;
 pub mod diagnosis;

@@ -381,8 +381,7 @@ impl ZoomableChart for TimelineChart {
     }
 
     fn svg(&mut self, width: i32, theme: &Theme) -> String {
-        let name = self.timeline.name();
-        let title = name.strip_prefix("trace ").map_or(name.clone(), |id| format!("Trace {id}"));
+        let title = self.timeline.title();
         let view = TimelineShown { window: self.timeline.full(), ..self.view() };
         export_svg(&self.timeline, &view, width, theme, &title)
     }

@@ -1,4 +1,5 @@
-//! `cargo xtask build`: `dist/`, a folder for any static host, and `dist/pathlight.html`, the same page in one file.
+//! `cargo xtask build`: `dist/`, a folder for any static host, `dist/pathlight.html`, the same page in one file, and
+//! `dist/npm/`, the library for JavaScript ([`crate::library`]).
 //!
 //! `index.html` names every file the page needs, by its path in the repository (`www/boot.js`) or, for what is
 //! generated, as `pathlight.js` (wasm-bindgen's glue, target no-modules), `worker.js` (the worker's glue with
@@ -17,9 +18,10 @@ use sha2::{Digest, Sha256};
 
 use crate::args::Arguments;
 use crate::files::{Files, gzip, read_folder};
-use crate::{Outcome, about, guide, html, sh, single, tools};
+use crate::{Outcome, about, guide, html, library, sh, single, tools};
 
-pub const USAGE: &str = "[--fast]  build dist/ and dist/pathlight.html; --fast leaves out wasm-opt";
+pub const USAGE: &str =
+    "[--fast]  build dist/, dist/pathlight.html and the package dist/npm/; --fast leaves out wasm-opt";
 
 pub fn run(arguments: &[String]) -> Outcome {
     let arguments = Arguments::parse(arguments, &["--fast"], &[])?;
@@ -34,7 +36,7 @@ pub fn dist() -> PathBuf {
 /// Builds everything and prints the sizes.
 pub fn build(fast: bool) -> Outcome {
     let mut files = Files::new();
-    compile(fast, &mut files)?;
+    let package = compile(fast, &mut files)?;
     read_folder(&sh::root().join("www"), "www", &mut files)?;
     let index = sh::root().join("index.html");
     if !index.is_file() {
@@ -53,6 +55,11 @@ pub fn build(fast: bool) -> Outcome {
     }
     write(&dist().join(single::NAME), &page)?;
     sizes.push((single::NAME.to_owned(), page));
+    for (name, bytes) in package {
+        let name = format!("{}/{name}", library::FOLDER);
+        write(&dist().join(&name), &bytes)?;
+        sizes.push((name, bytes));
+    }
     println!("{:<34} {:>11} {:>11}", "dist/", "bytes", "gz");
     for (name, bytes) in &sizes {
         println!("{name:<34} {:>11} {:>11}", bytes.len(), gzip(bytes)?.len());
@@ -70,8 +77,9 @@ pub fn native() -> Outcome<PathBuf> {
 const MODULES: [(&str, &str, &str); 2] =
     [("pathlight", "pathlight", "wasm"), ("pathlight-worker", "worker", "worker-wasm")];
 
-/// Builds the modules and their glue and adds them to `files`, each module as it is and as a script.
-fn compile(fast: bool, files: &mut Files) -> Outcome {
+/// Builds the modules and their glue and adds those of the page to `files`, each module as it is and as a script; returns the
+/// files of the library's package.
+fn compile(fast: bool, files: &mut Files) -> Outcome<Files> {
     tools::wasm_target()?;
     // On a fresh machine both take minutes, and each module ends with one long link on one core.
     let (bindgen, built) = std::thread::scope(|scope| {
@@ -79,7 +87,8 @@ fn compile(fast: bool, files: &mut Files) -> Outcome {
         let mut build = sh::cargo();
         // Only libraries: the binary of a package would collide with its module.
         build.args(["build", "--lib", "--profile", "page", "--target", tools::WASM]);
-        let built = sh::run(build.args(MODULES.map(|(package, ..)| format!("--package={package}"))));
+        let packages = MODULES.map(|(package, ..)| package).into_iter().chain([library::PACKAGE]);
+        let built = sh::run(build.args(packages.map(|package| format!("--package={package}"))));
         (
             bindgen.join().unwrap_or_else(|_| Err("the installation of wasm-bindgen broke off".to_owned())),
             built,
@@ -90,15 +99,9 @@ fn compile(fast: bool, files: &mut Files) -> Outcome {
     let wasm_opt = if fast { None } else { tools::wasm_opt() };
     let folder = sh::target().join("page");
     for (package, name, called) in MODULES {
-        let compiled = sh::target().join(tools::WASM).join("page").join(package.replace('-', "_") + ".wasm");
-        sh::run(
-            sh::command(&bindgen)
-                .args(["--target", "no-modules", "--no-typescript", "--out-name", name, "--out-dir"])
-                .arg(&folder)
-                .arg(compiled),
-        )?;
-        let glue = folder.join(format!("{name}.js"));
-        files.insert(format!("{name}.js"), anywhere(&sh::on(&glue, fs::read_to_string(&glue))?)?);
+        glue(&bindgen, package, ("no-modules", name))?;
+        let file = folder.join(format!("{name}.js"));
+        files.insert(format!("{name}.js"), anywhere(&sh::on(&file, fs::read_to_string(&file))?)?);
         let module = optimised(&folder.join(format!("{name}_bg.wasm")), wasm_opt.as_deref())?;
         let script = format!(
             "(self.pathlightModules ??= {{}})[\"{called}\"] = \"{}\";\n",
@@ -110,7 +113,25 @@ fn compile(fast: bool, files: &mut Files) -> Outcome {
     let script = sh::root().join("worker/worker.js");
     let script = sh::on(&script, fs::read(&script))?;
     files.entry("worker.js".to_owned()).or_default().extend(script);
-    Ok(())
+
+    let (script, module) = library::MODULE;
+    glue(&bindgen, library::PACKAGE, ("web", script.trim_end_matches(".js")))?;
+    let mut package = library::files()?;
+    let file = folder.join(script);
+    package.insert(script.to_owned(), sh::on(&file, fs::read(&file))?);
+    package.insert(module.to_owned(), optimised(&folder.join(module), wasm_opt.as_deref())?);
+    Ok(package)
+}
+
+/// Writes the glue of a package's module for a target of wasm-bindgen, under a name.
+fn glue(bindgen: &Path, package: &str, (target, name): (&str, &str)) -> Outcome {
+    let compiled = sh::target().join(tools::WASM).join("page").join(package.replace('-', "_") + ".wasm");
+    sh::run(
+        sh::command(bindgen)
+            .args(["--target", target, "--no-typescript", "--out-name", name, "--out-dir"])
+            .arg(sh::target().join("page"))
+            .arg(compiled),
+    )
 }
 
 /// Returns the glue so that it also runs where the page has no address to resolve others by, as in the frame of a preview: it

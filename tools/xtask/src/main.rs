@@ -10,6 +10,7 @@ mod files;
 mod fuzz;
 mod guide;
 mod html;
+mod library;
 mod serve;
 mod sh;
 mod single;

@@ -6,6 +6,7 @@
 //! | native | the crate's tests, its doc tests, those of the tools |
 //! | wasm | the crate's tests in a browser |
 //! | e2e | the built page in a browser |
+//! | library | the built package in Node and, where it is installed, Deno; its types |
 //! | scale | the job for Apache Spark, where java and python3 are installed; asked for by name it installs java |
 
 use std::io::{BufRead, BufReader, Read};
@@ -16,9 +17,10 @@ use std::thread;
 use std::time::Instant;
 
 use crate::args::Arguments;
-use crate::{Outcome, build, sh, structure, supply, tools, workflows};
+use crate::{Outcome, build, library, sh, structure, supply, tools, workflows};
 
-pub const USAGE: &str = "[lint] [native] [wasm] [e2e] [scale]  run every check, or some parts of them";
+pub const USAGE: &str =
+    "[lint] [native] [wasm] [e2e] [library] [scale]  run every check, or some parts of them";
 
 /// How a step tells how many tests it ran.
 #[derive(Clone, Copy)]
@@ -44,7 +46,7 @@ struct Results {
 
 pub fn run(arguments: &[String]) -> Outcome {
     let arguments = Arguments::parse(arguments, &[], &[])?;
-    let parts = ["lint", "native", "wasm", "e2e", "scale"];
+    let parts = ["lint", "native", "wasm", "e2e", "library", "scale"];
     if let Some(unknown) = arguments.rest.iter().find(|part| !parts.contains(&part.as_str())) {
         return Err(format!("there is no part {unknown}; parts are {}", parts.join(", ")));
     }
@@ -65,6 +67,10 @@ pub fn run(arguments: &[String]) -> Outcome {
     }
     if wanted("e2e") {
         results.prepared("end-to-end tests", |results| end_to_end(results, wanted("native")));
+    }
+    if wanted("library") {
+        // The end-to-end tests have built it.
+        results.prepared("library", |results| package(results, wanted("native"), wanted("e2e")));
     }
     if wanted("scale") {
         scale(&mut results, !arguments.rest.is_empty(), wanted("native"));
@@ -189,6 +195,33 @@ fn program(name: &str, is_tested: bool) -> Outcome<PathBuf> {
     };
     sh::run(&mut build)?;
     Ok(sh::target().join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// Tests the package for JavaScript in an empty project.
+fn package(results: &mut Results, is_tested: bool, is_built: bool) -> Outcome {
+    if sh::find("node").is_none() || sh::find("npm").is_none() {
+        results.skipped.push((1, "the library in Node, which needs node and npm".to_owned()));
+        return Ok(());
+    }
+    if !is_built {
+        build::build(false)?;
+    }
+    let (project, binary) = (library::project()?, program("pathlight", is_tested)?);
+    let mut node = library::checks("node".as_ref(), &["--expose-gc"], &project, &binary);
+    results.step("library in Node", Count::Output, &mut node);
+    match tools::deno() {
+        Ok(deno) => {
+            let options = ["run", "--allow-all", "--no-lock", "--v8-flags=--expose-gc"];
+            let mut deno = library::checks(&deno, &options, &project, &binary);
+            results.step("library in Deno", Count::Output, &mut deno);
+        }
+        Err(reason) => results.skipped.push((1, format!("the library in Deno ({reason})"))),
+    }
+    match library::types(&project) {
+        Ok(mut types) => results.step("types of the library", Count::Whole, &mut types),
+        Err(reason) => results.skipped.push((1, format!("types of the library ({reason})"))),
+    }
+    Ok(())
 }
 
 /// Tests of `scale/spark/test.py`.

@@ -32,6 +32,20 @@ const AXE: Npm = Npm {
     integrity: "sha512-FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ==",
 };
 
+/// The npm package whose compiler checks the types of the library: the last one that needs nothing but node.
+const TYPESCRIPT: Npm = Npm {
+    name: "typescript",
+    version: "5.9.3",
+    integrity: "sha512-jl1vZzPDinLr9eUt3J/t7V6FgNEw9QjvBPdysz9KfQDD41fQrC2Y4vKQdiaUpFT4bXlb1RHhLpp8wtm6M5TgSw==",
+};
+
+/// The npm package with the program Deno, for the platform of the tests.
+const DENO: Npm = Npm {
+    name: "@deno/linux-x64-glibc",
+    version: "2.9.6",
+    integrity: "sha512-3md4TKLCuzsLDmfOoC5KN7NAZaxSVkMgm64vg6foD00JBADCpYS2/5QqXfzgnP5ZQz3iLP9vBQJtEgc116OAoQ==",
+};
+
 /// A package of npm.
 struct Npm {
     name: &'static str,
@@ -145,6 +159,19 @@ pub fn axe() {
     if let Err(error) = npm("axe", &AXE) {
         eprintln!("{error}: the rules of accessibility are not applied.");
     }
+}
+
+/// Returns the compiler of TypeScript.
+pub fn typescript() -> Outcome<PathBuf> {
+    Ok(npm("typescript", &TYPESCRIPT)?.join(".bin/tsc"))
+}
+
+/// Returns Deno: what is on the path, else the one of npm.
+pub fn deno() -> Outcome<PathBuf> {
+    if let Some(found) = sh::find("deno") {
+        return Ok(found);
+    }
+    Ok(npm("deno", &DENO)?.join(DENO.name).join("deno"))
 }
 
 /// Returns the folder `node_modules` with this version of a package; each has a folder of its own below `target/tools`,

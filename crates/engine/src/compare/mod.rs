@@ -7,6 +7,7 @@ mod report;
 pub(crate) mod summed;
 
 pub use frames::ComparePart;
+pub use query::ranges;
 pub use report::{
     Basis, Change, CompareNode, CompareReport, CompareSide, FrameSums, MeasuredTime, Presence, RankedChange,
 };

@@ -4,7 +4,7 @@ use crate::EngineError;
 use crate::compare::{ComparePart, CompareReport, CompareSide};
 use crate::queues::QueuesPart;
 use crate::queues::query::sent;
-use crate::requests::Selection;
+use crate::requests::{PercentileRange, Selection};
 use crate::run::query::Query;
 use crate::run::range_requests::RangeRequests;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
@@ -23,6 +23,16 @@ pub struct Compare {
     pub a: Selection,
     /// The selected requests of side B.
     pub b: Selection,
+}
+
+/// Returns the percentile ranges of both sides: those asked for; else everything where one side is a baseline, and the slow
+/// requests against the faster half where both sides are of one set.
+pub fn ranges(asked: [Option<PercentileRange>; 2], has_baseline: bool) -> [PercentileRange; 2] {
+    let usual = match has_baseline {
+        true => [PercentileRange::ALL; 2],
+        false => [PercentileRange::open(0, 50_000), PercentileRange::TAIL],
+    };
+    [0, 1].map(|side| asked[side].unwrap_or(usual[side]))
 }
 
 impl Query for Compare {

@@ -4,6 +4,7 @@ use crate::EngineError;
 use crate::anomalies::AnomalySettings;
 use crate::anomalies::query::Anomalies;
 use crate::errors::query::Errors;
+use crate::findings::query::Findings;
 use crate::findings::tags_query::{PairsPass, Tags};
 use crate::findings::work_after::work_after;
 use crate::findings::{
@@ -14,6 +15,7 @@ use crate::flow::paper::FlowSettings;
 use crate::flow::query::{FlowEvaluation, Savings, WhatIf, mended};
 use crate::flow::{ChangeOf, Changes, LatencyChange};
 use crate::requests::{Filter, RequestType, RootEndpoint, Selection, Until};
+use crate::run::Ask;
 use crate::run::query::Query;
 use crate::run::workers::Workers;
 use crate::verdict::hit::{hits, usual_requests};
@@ -41,6 +43,20 @@ impl LateFindingsQuery {
     ) -> LateFindingsQuery {
         LateFindingsQuery { selection, baseline, follow_ups: report.follow_ups() }
     }
+}
+
+/// Asks for the findings about some requests, with those that join the others later.
+///
+/// # Errors
+/// Those of whoever is asked.
+pub fn ask_findings<A: Ask>(
+    of: &mut A,
+    selection: Selection,
+    baseline: Option<Selection>,
+) -> Result<FindingsReport, A::Error> {
+    let report = of.ask(Findings { selection: selection.clone(), baseline: baseline.clone() })?;
+    let late = of.ask(LateFindingsQuery::of(selection, baseline, &report))?;
+    Ok(report.with(&late))
 }
 
 impl Query for LateFindingsQuery {

@@ -35,6 +35,7 @@ pub use facts::{
     WhoFacts, WorkAfterFacts,
 };
 pub use late_findings::{LateFindings, LateSubject, LateTail, Saved};
+pub use late_query::ask_findings;
 pub use outside::{Outside, OutsidePart, Tops};
 pub use part::{FindingsObserver, FindingsPart};
 pub use rank::{Before, rank, tag_groups};

@@ -21,11 +21,13 @@
 mod batches;
 mod forecast;
 mod meter;
+mod reserve;
 mod split_search;
 
 use batches::batches;
 pub use forecast::{MemoryForecast, MemoryUse};
 pub use meter::Meter;
+pub use reserve::Reserve;
 pub use split_search::SplitSearch;
 
 use pathlight_ingest::{Ended, FileReport, KeptTraces, SplitPoint, places_to_split};

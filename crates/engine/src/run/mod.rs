@@ -2,6 +2,7 @@
 //! for passes and merges their partials ([`Plan`]), and native threads.
 
 pub(crate) mod apart;
+mod ask;
 pub mod clock;
 mod connected;
 mod cuts;
@@ -19,6 +20,7 @@ pub(crate) mod set_pass;
 mod task;
 pub(crate) mod workers;
 
+pub use ask::{Ask, Together};
 pub use cuts::Cuts;
 pub use moves::{JoinPlan, Moves, plan_joining};
 pub use plan::{Plan, PlanStep};

@@ -1,6 +1,6 @@
 //! A pool of native threads that runs the same passes as the browser's workers.
 
-use super::{Cuts, JoinPlan, Plan, Session, plan_joining};
+use super::{Ask, Cuts, JoinPlan, Plan, Session, plan_joining};
 use crate::EngineError;
 use crate::anomalies::paper::vae::TrainingProgress;
 use crate::run::query::Query;
@@ -135,5 +135,13 @@ impl NativePool {
     /// Returns the sessions.
     pub fn sessions(&self) -> &[Session] {
         &self.sessions
+    }
+}
+
+impl Ask for NativePool {
+    type Error = EngineError;
+
+    fn ask<Q: Query>(&mut self, query: Q) -> Result<Q::Report, EngineError> {
+        self.run(query)
     }
 }

@@ -92,6 +92,15 @@ impl Session {
         self.cuts = Cuts::of_data(!self.summaries.is_empty());
     }
 
+    /// Puts all traces and summaries into a group: what is looked at (0) or what that is compared with (1).
+    pub fn regroup(&mut self, group: u8) {
+        if self.set.loading_group != group {
+            self.set.regroup(group);
+            self.summaries.regroup(group);
+            self.invalidate();
+        }
+    }
+
     /// Names all rows, if they are named otherwise.
     pub(crate) fn name_places(&mut self, names: Option<&PlaceNames>, naming: Naming) {
         let wanted = (naming, self.set.traces().len());

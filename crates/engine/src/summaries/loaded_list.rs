@@ -5,6 +5,7 @@ use pathlight_ingest::{SummaryCounts, TakeSummaries};
 use std::sync::Arc;
 
 /// A summary of traces that was read beside traces.
+#[derive(Clone)]
 pub struct LoadedSummary {
     /// Name of the input.
     pub name: String,
@@ -27,6 +28,13 @@ impl LoadedSummaries {
     /// Forgets the summaries of a group.
     pub fn forget_group(&mut self, group: u8) {
         self.0.retain(|loaded| loaded.group != group);
+    }
+
+    /// Puts all summaries into a group.
+    pub fn regroup(&mut self, group: u8) {
+        for summary in &mut self.0 {
+            Arc::make_mut(summary).group = group;
+        }
     }
 
     /// Returns whether there are none.

@@ -50,6 +50,11 @@ impl Report {
     }
 }
 
+/// Returns the JSON schema of every report, under its heading in the document.
+pub fn schemas() -> Vec<(&'static str, Value)> {
+    reports().into_iter().map(|report| (report.heading, report.schema)).collect()
+}
+
 /// Returns every report, in the order of the document.
 fn reports() -> Vec<Report> {
     vec![

@@ -109,6 +109,12 @@ impl Timeline {
         if self.parts.is_empty() { format!("trace {id}") } else { id.clone() }
     }
 
+    /// Returns the title of a picture of it.
+    pub fn title(&self) -> String {
+        let name = self.name();
+        name.strip_prefix("trace ").map_or(name.clone(), |id| format!("Trace {id}"))
+    }
+
     /// Returns the named parts of a span in order of time.
     pub fn parts_of(&self, span: u32) -> &[SpanPart] {
         let from = self.parts.partition_point(|part| part.span < span);
