@@ -11,7 +11,7 @@ use crate::trouble::Trouble;
 use pathlight_view::json::schema;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -66,7 +66,7 @@ pub fn typescript() -> String {
     let mut methods = String::new();
     for question in QUESTIONS {
         let (heading, options) = of_question(question.name);
-        let report = reports.get(heading).cloned().unwrap_or_default();
+        let report = versioned(reports.get(heading).cloned().unwrap_or_default());
         let (given, answered) = (types.add(options), types.add(report));
         let parameters = match question.other {
             Other::None => format!("options?: {given}"),
@@ -95,6 +95,17 @@ pub fn typescript() -> String {
         charts.join(" | ")
     );
     out + &types.declarations()
+}
+
+/// Returns the schema of a report with the key that every report begins with.
+fn versioned(mut report: Value) -> Value {
+    report["properties"]["version"] = json!({
+        "const": schema::VERSION, "description": "It grows when a key goes or changes its meaning.",
+    });
+    if let Some(required) = report["required"].as_array_mut() {
+        required.insert(0, "version".into());
+    }
+    report
 }
 
 /// Schemas by the name of their type, each once.
@@ -274,6 +285,7 @@ fn plain(name: &str, schema: &Value, indent: &str, named: Named) -> String {
         "integer" | "number" => "number".to_owned(),
         "object" => match schema.get("additionalProperties").filter(|value| value.is_object()) {
             Some(value) => format!("Record<string, {}>", of(value, indent, named)),
+            None if schema["additionalProperties"] == false => "Record<string, never>".to_owned(),
             None => "Record<string, unknown>".to_owned(),
         },
         "array" => {

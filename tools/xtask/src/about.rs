@@ -48,6 +48,26 @@ pub fn fill(index: &str) -> Outcome<String> {
         escaped(text(own, "license")),
     );
     html.push_str("<h3>Third-party notices</h3><p>Built into this page, with the Rust standard library (MIT OR Apache-2.0, The Rust Project Developers):</p>");
+    for (terms, packages) in by_terms(&packages)? {
+        let items: String = packages.iter().map(|package| format!("<li>{}</li>", escaped(package))).collect();
+        html.push_str(&format!("<ul>{items}</ul><pre>{}</pre>", escaped(&terms)));
+    }
+    html.push_str("</section>");
+    Ok(index.replacen(TEMPLATE, &TEMPLATE.replacen("><", &format!(">{html}<"), 1), 1))
+}
+
+/// Returns the notices as plain text, for the package of the library.
+pub fn notices() -> Outcome<String> {
+    let metadata = supply::metadata("Cargo.toml", &["--filter-platform", tools::WASM])?;
+    let mut out = "Built into the module, with the Rust standard library (MIT OR Apache-2.0, The Rust Project Developers):\n".to_owned();
+    for (terms, packages) in by_terms(&supply::built_in(&metadata)?)? {
+        out += &format!("\n{}\n\n{terms}\n", packages.join("\n"));
+    }
+    Ok(out)
+}
+
+/// Returns the packages from elsewhere, each with version, licence and who holds the rights, by the terms.
+fn by_terms(packages: &[&Value]) -> Outcome<BTreeMap<String, Vec<String>>> {
     let mut by_terms: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for package in packages.iter().filter(|package| package["source"].is_string()) {
         let (holders, terms) = notice(package)?;
@@ -56,12 +76,7 @@ pub fn fill(index: &str) -> Outcome<String> {
             (text(package, "name"), text(package, "version"), text(package, "license"));
         by_terms.entry(terms).or_default().push(format!("{name} {version} ({licence}){holders}"));
     }
-    for (terms, packages) in by_terms {
-        let items: String = packages.iter().map(|package| format!("<li>{}</li>", escaped(package))).collect();
-        html.push_str(&format!("<ul>{items}</ul><pre>{}</pre>", escaped(&terms)));
-    }
-    html.push_str("</section>");
-    Ok(index.replacen(TEMPLATE, &TEMPLATE.replacen("><", &format!(">{html}<"), 1), 1))
+    Ok(by_terms)
 }
 
 /// Returns the commit of this folder, with a plus if files have changed since; `None` where there is no git.

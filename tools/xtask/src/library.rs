@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::files::{Files, read_folder};
-use crate::{Outcome, build, sh, tools};
+use crate::{Outcome, about, build, sh, tools};
 
 /// The crate.
 pub const PACKAGE: &str = "pathlight-library";
@@ -32,6 +32,7 @@ pub fn files() -> Outcome<Files> {
     files.insert("package.json".to_owned(), manifest.into_bytes());
     let licence = sh::root().join("LICENSE");
     files.insert("LICENSE".to_owned(), sh::on(&licence, fs::read(&licence))?);
+    files.insert("NOTICES".to_owned(), about::notices()?.into_bytes());
     Ok(files)
 }
 

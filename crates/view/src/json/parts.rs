@@ -84,7 +84,7 @@ pub(crate) fn ends(interval: Interval) -> [f64; 2] {
 }
 
 /// Version of the keys: it grows when one goes or changes its meaning. New keys leave it as it is.
-pub(crate) const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 
 /// A report with the version of its keys before them.
 #[derive(Serialize)]

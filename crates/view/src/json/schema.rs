@@ -1,6 +1,7 @@
 //! `docs/report-schema.md`: the keys of every report, from the JSON schemas that schemars derives. Natively only, for the
 //! test that keeps the document up to date.
 
+pub use super::parts::VERSION;
 use crate::{
     anomalies, compare, diagnosis, endpoints, errors, findings, flame, flow, heatmap, queues, reading, split,
     summaries, trend,

@@ -20,6 +20,7 @@ mod hosting;
 mod jaeger;
 mod jaeger_panel;
 mod jaeger_ui;
+mod library;
 mod loading;
 mod looks;
 mod mapping;
@@ -74,6 +75,8 @@ pub const IN_FIREFOX: &[Test] = tests![
     jaeger_ui::an_expired_session_and_a_refused_frame_are_said_with_a_way_out,
     jaeger_ui::two_frames_side_by_side_follow_each_other,
     tabs::back_from_another_page_everything_is_there_or_offered_again,
+    library::the_example_shows_what_the_binary_says,
+    library::it_reads_in_the_page_where_no_worker_can_be_started,
 ];
 
 /// Those that take long: `cargo xtask soak` runs them.
@@ -279,6 +282,8 @@ pub const ALL: &[Test] = tests![
     embed::messages_of_every_shape_change_nothing_and_end_nothing,
     embed::a_sandboxed_frame_needs_scripts_only,
     embed::an_admitted_origin_is_not_asked_about_again_and_a_narrow_frame_is_whole,
+    library::the_example_shows_what_the_binary_says,
+    library::it_reads_in_the_page_where_no_worker_can_be_started,
     jaeger_ui::the_panel_follows_search_and_trace_pages,
     jaeger_ui::the_panel_stands_beside_jaeger_ui_and_its_width_is_remembered,
     jaeger_ui::the_panel_covers_neither_sidebar_nor_assistant_nor_wide_tables,
