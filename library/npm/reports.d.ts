@@ -96,6 +96,8 @@ export interface AffectedRoot {
  * log-likelihoods at or below that of the request; 0 where a call path was never seen in training.
  */
 export interface Anomaly {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
   /** Number of `traces` that are abnormal. */
   abnormal: number;
   /** Number of `traces` that are abnormal by both verdicts as one test, by `p`: `--fail-on` counts these. */
@@ -355,6 +357,8 @@ export interface CompareOptions {
  * B` in microseconds, as `difffolded.pl` writes and `flamegraph.pl` reads it.
  */
 export interface Comparison {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
   /** The side before, or the normal one. */
   a: Side;
   /** The side after, or the slow one. */
@@ -601,6 +605,8 @@ export interface Coverage {
  * flame graph tools read it.
  */
 export interface CriticalPath {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
   /** Number of requests in the percentile range. */
   requests: number;
   /** The percentile range as `[from, to]`, in percent. */
@@ -770,6 +776,8 @@ export interface DiagnosedType {
  * With `--format jaeger` the aggregate traces are printed as a Jaeger API response instead.
  */
 export interface Diagnosis {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
   /**
    * `report` as sentences, parents before what stands below them; then what makes the tail slow, the first places of
    * each request type below its heading.
@@ -935,6 +943,8 @@ export interface EndpointTimes {
  * roots.
  */
 export interface Endpoints {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
   /** Number of requests in the percentile range. */
   requests: number;
   /** The percentile range as `[from, to]`, in percent. */
@@ -1035,6 +1045,8 @@ export interface ErrorQuantiles {
  * `--format folded` prints the error paths as folded stacks weighed by `error_us` instead.
  */
 export interface Errors {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
   /** Number of requests in the percentile range. */
   requests: number;
   /** The percentile range as `[from, to]`, in percent. */
@@ -1185,6 +1197,8 @@ export interface FindingTag {
 
 /** Findings about slow requests: where, why and for whom they are slow, best first. */
 export interface Findings {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
   /** Number of requests in the percentile range. */
   requests: number;
   /** The percentile range as `[from, to]`, in percent. */
@@ -1377,6 +1391,8 @@ export interface GuessField {
 
 /** The keys of `summary`, and columns: endpoints against requests. */
 export interface Heatmap {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
   /** Number of requests in the percentile range. */
   requests: number;
   /** The percentile range as `[from, to]`, in percent. */
@@ -1452,6 +1468,8 @@ export type HeatmapOrder = {
  * | `spans_per_endpoint`, `critical_path_spans_per_endpoint` | spans of each endpoint over all requests, and those of them on critical paths |
  */
 export interface Histograms {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
   /** Number of requests in the percentile range. */
   requests: number;
   /** The percentile range as `[from, to]`, in percent. */
@@ -1522,6 +1540,8 @@ export interface IngestError {
 
 /** Overview of the loaded traces and their files. */
 export interface Inspect {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
   /** Traces over all files, merged by id. */
   traces: number;
   /** Spans over all files, without copies. */
@@ -1715,7 +1735,7 @@ export interface NameCount {
 }
 
 /** The question has no options. */
-export type NoOptions = Record<string, unknown>;
+export type NoOptions = Record<string, never>;
 
 /** A request picked as an example. */
 export interface NodeExample {
@@ -1821,6 +1841,8 @@ export type Part = {
 
 /** The critical path of every request. */
 export interface PerRequest {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
   /** By (trace id, root span id). */
   requests: OneRequest[];
 }
@@ -1946,6 +1968,8 @@ export interface Proposal {
  * decide.
  */
 export interface Proposals {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
   /** Number of requests in the percentile range. */
   requests: number;
   /** The percentile range as `[from, to]`, in percent. */
@@ -2088,6 +2112,8 @@ export interface QueueExample {
  * asynchronous span and its parent, or a consumer and a span that it links to.
  */
 export interface Queues {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
   /** Number of requests in the percentile range. */
   requests: number;
   /** The percentile range as `[from, to]`, in percent. */
@@ -2302,6 +2328,8 @@ export interface Saving {
 
 /** With `--savings`: where work is best spent. */
 export interface Savings {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
   /** Selected requests. */
   requests: number;
   /** Latencies of these requests as they are. */
@@ -2317,6 +2345,8 @@ export interface Savings {
  * are some.
  */
 export interface ServiceMap {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
   /** Requests looked at. */
   requests: number;
   /** Requests of the baseline; `null` without one. */
@@ -2383,6 +2413,8 @@ export interface Since {
  * `--per request` all calls of a request that have one value. A tag of the span goes before one of its process.
  */
 export interface Split {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
   /** Number of requests in the percentile range. */
   requests: number;
   /** The percentile range as `[from, to]`, in percent. */
@@ -2489,6 +2521,8 @@ export interface Sum {
  * `--format text|markdown|csv` prints lists by p50, p95 and p99 instead, to be copied into a ticket.
  */
 export interface Summary {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
   /** Number of requests in the percentile range. */
   requests: number;
   /** The percentile range as `[from, to]`, in percent. */
