@@ -302,6 +302,19 @@ mod tests {
     }
 
     #[test]
+    fn a_set_that_is_put_into_another_group_leads_to_traces_of_that_and_back() {
+        let mut set = set_of(&[link(3, 0x30, 1, 0x11), link(3, 0x31, 1, 0x11)]);
+        let before: Vec<Link> = set.links().collect();
+        set.regroup(1);
+        assert!(!before.is_empty() && set.links().all(|link| link.trace.group == 1));
+        assert!(set.traces().iter().all(|trace| trace.id.group == 1));
+        let id = set.traces()[0].id;
+        assert_eq!((set.find_trace(id), set.find_trace(id.in_group(0))), (Some(0), None));
+        set.regroup(0);
+        assert_eq!(set.links().collect::<Vec<_>>(), before);
+    }
+
+    #[test]
     fn numbers_in_place_of_ids_lead_to_the_same_spans() {
         let set = set_of(&[link(3, 0x30, 1, 0x11), link(3, 0x31, 9, 0x99), link(3, 0x31, 9, 0x98)]);
         let pseudonyms: Pseudonyms = LoadedNames::of(&set).pseudonyms(&PlaceFacts::of(&set));
