@@ -346,8 +346,11 @@ impl TraceSet {
     /// Puts all traces into a group, those that are added from now on too.
     pub fn regroup(&mut self, group: u8) {
         self.loading_group = group;
-        for trace in &mut self.traces {
-            trace.id = trace.id.in_group(group);
+        self.trace_table.clear();
+        self.traces.iter_mut().for_each(|trace| trace.id = trace.id.in_group(group));
+        let hash = |number: &u32| Table::hash(&self.traces[*number as usize].id);
+        for number in 0..self.traces.len() as u32 {
+            self.trace_table.insert_unique(hash(&number), number, hash);
         }
         for (id, _) in self.staged.iter_mut().chain(&mut self.duplicates) {
             *id = id.in_group(group);
