@@ -83,7 +83,7 @@ pub fn typescript() -> String {
     let mut out = INTRODUCTION.to_owned();
     let _ = write!(out, "\n/** What a set answers. */\nexport interface Questions {{{methods}}}\n");
     out.push_str(
-        "\n/** A set to compare with. */\nexport interface Against {\n  /** Traces of before, or normal ones, read in the same place */\n  baseline?: TraceSet | null;\n}\n",
+        "\n/** A set to compare with. */\nexport interface Against {\n  /** Traces of before, or normal ones, read in the same place */\n  baseline?: TraceSet | null | undefined;\n}\n",
     );
     let charts: Vec<String> = CHARTS.iter().map(|(name, _)| format!("\"{name}\"")).collect();
     let meanings: Vec<String> =

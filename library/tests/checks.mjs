@@ -13,6 +13,8 @@ import { Pathlight, PathlightError } from "pathlight";
 const binary = process.argv[2];
 const folder = mkdtempSync(join(tmpdir(), "pathlight-library-"));
 const SPANS = Number(process.env.PATHLIGHT_SPANS ?? 100_000);
+// Sets that are read to see whether their memory comes back.
+const ROUNDS = 120;
 
 const run = (...args) => execFileSync(binary, args, { cwd: folder, encoding: "utf8", maxBuffer: 1 << 30 });
 const binaryJson = (...args) => JSON.parse(run(...args, "--json"));
@@ -190,21 +192,28 @@ const tests = {
     worker.close();
   },
 
-  async memory_comes_back() {
+  async memory_comes_back_from_sets_that_are_freed_or_forgotten() {
     const bytes = bytesOf("before.json");
-    // Far more than memory holds, if nothing were freed: a set of these takes some 300 kB.
-    let number = 0;
-    const collected = new FinalizationRegistry(() => number++);
-    for (let round = 0; round < 40; round++) {
-      const freed = await Pathlight.read(bytes);
-      freed.free();
-      collected.register(await Pathlight.read(bytes));
-      if (round % 10 === 9) {
-        globalThis.gc?.();
-        await new Promise((resolve) => setTimeout(resolve, 20));
+    const grown = async (rounds, each) => {
+      const before = process.memoryUsage().rss;
+      for (let round = 0; round < rounds; round++) {
+        each(await Pathlight.read(bytes));
+        if (round % 20 === 19) {
+          globalThis.gc();
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
       }
-    }
-    if (globalThis.gc) assert(number > 20, `${number} of 40 sets were collected`);
+      return (process.memoryUsage().rss - before) / 1e6;
+    };
+    // The runtime itself takes its memory first.
+    await grown(40, (set) => set.free());
+    const [freed, forgotten] = [await grown(ROUNDS, (set) => set.free()), await grown(ROUNDS, () => {})];
+    const sets = [];
+    const held = await grown(ROUNDS, (set) => sets.push(set));
+    console.log(`${ROUNDS} sets take ${held.toFixed(0)} MB, freed ${freed.toFixed(0)} MB, forgotten ${forgotten.toFixed(0)} MB`);
+    assert(held > 40, `${held} MB tell nothing`);
+    assert(Math.max(freed, forgotten) < held / 2, `freed ${freed} MB, forgotten ${forgotten} MB, held ${held} MB`);
+    for (const set of sets) set.free();
   },
 
   async it_works_where_there_are_no_workers() {

@@ -75,7 +75,7 @@ pub fn types(project: &Path) -> Outcome<Command> {
     let mut command = sh::command(tools::typescript()?);
     command.current_dir(project);
     // Without `skipLibCheck`: the declarations themselves are checked.
-    let line = "--noEmit --strict --exactOptionalPropertyTypes --target es2022 --lib es2022,esnext.disposable,dom --module nodenext --types";
-    command.args(line.split(' ')).arg("").arg("types.ts");
+    let line = "--noEmit --strict --exactOptionalPropertyTypes --target es2022 --lib es2022,esnext.disposable,dom --module nodenext";
+    command.args(line.split(' ')).arg("types.ts");
     Ok(command)
 }
