@@ -79,3 +79,31 @@ pub fn types(project: &Path) -> Outcome<Command> {
     command.args(line.split(' ')).arg("types.ts");
     Ok(command)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_package_has_the_version_of_everything_and_every_script_that_is_imported() {
+        let files = files().unwrap();
+        let text = |name: &str| String::from_utf8_lossy(&files[name]).into_owned();
+        let manifest: serde_json::Value = serde_json::from_str(&text("package.json")).unwrap();
+        assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"));
+        let named = |name: &str| files.contains_key(name) || [MODULE.0, MODULE.1].contains(&name);
+        for (of, exported) in manifest["exports"].as_object().unwrap() {
+            let exported = [&exported["types"], &exported["default"], exported];
+            for name in exported.into_iter().filter_map(serde_json::Value::as_str) {
+                assert!(named(name.trim_start_matches("./")), "{of}: there is no {name}");
+            }
+        }
+        let mut imports = 0;
+        for name in files.keys().filter(|name| name.ends_with(".js")) {
+            for other in text(name).split("\"./").skip(1).filter_map(|rest| rest.split('"').next()) {
+                assert!(named(other), "{name} names {other}, which is not there");
+                imports += 1;
+            }
+        }
+        assert!(imports > 8, "{imports}");
+    }
+}
