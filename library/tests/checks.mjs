@@ -172,6 +172,21 @@ const tests = {
     }
   },
 
+  async a_worker_that_is_closed_at_work_says_so() {
+    const worker = await Pathlight.inWorker();
+    const set = await worker.read(bytesOf("before.json"));
+    const [read, asked] = [worker.read(manySpans(1e9)), set.findings()];
+    setTimeout(() => worker.close(), 50);
+    await thrown(read, "broken");
+    await asked.catch((error) => assert.equal(error.kind, "broken"));
+    await thrown(set.findings(), "broken");
+    // What belonged to it is freed without complaint, and another one works.
+    set.free();
+    const next = await Pathlight.inWorker();
+    assert.equal((await next.read(bytesOf("before.json"))).traces, 120);
+    next.close();
+  },
+
   async a_large_stream_is_read_with_progress() {
     const worker = await Pathlight.inWorker();
     const seen = [];
