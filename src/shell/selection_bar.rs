@@ -163,7 +163,9 @@ impl List {
             .filter(|(_, name)| fits(&text, &[&name.service, &name.operation]))
             .collect();
         if !types.is_empty() {
-            self.picks.rows.add(&heading("Request types", types.len()));
+            // The overview is that of what was loaded first.
+            let title = if page.compares_sets() { "Request types, as in A" } else { "Request types" };
+            self.picks.rows.add(&heading(title, types.len()));
         }
         for (kind, name) in types.iter().take(SHOWN) {
             let row = div("root-row")

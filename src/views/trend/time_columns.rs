@@ -5,6 +5,7 @@ use crate::page::Page;
 use crate::shell::filters;
 use pathlight_engine::findings::FindingsReport;
 use pathlight_engine::requests::Filter;
+use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::trend::over_time::{TimeColumn, columns};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -82,5 +83,10 @@ impl TimeColumns {
 /// Takes the requests that start between two columns.
 fn take(page: Page, columns: &[TimeColumn], a: usize, b: usize) {
     let (first, last) = (&columns[a.min(b)], &columns[a.max(b)]);
+    if page.compares_sets() {
+        // A time of sets loaded apart is one of the side in sight.
+        let side = if first.is_before { ComparedSide::A } else { ComparedSide::B };
+        page.change(|address| address.speak_of(side));
+    }
     filters::add(page, Filter::Time { from_us: first.from_us, to_us: last.to_us });
 }

@@ -14,7 +14,7 @@ mod threads;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use e2e::bridge::Bridge;
 use e2e::browser::{Page, session, session_at};
@@ -33,6 +33,9 @@ const LONG_PATIENCE: Duration = Duration::from_secs(4 * 3600);
 
 /// Tests at a time, each with browsers of its own: one waits for half of its time.
 const STAGES: usize = 2;
+
+/// A test that takes longer is named with its time: all of them together are what a run of the tests waits for longest.
+const SLOW: Duration = Duration::from_secs(10);
 
 /// What looking at a page takes after its test has failed.
 const LOOK: Duration = Duration::from_secs(10);
@@ -86,6 +89,7 @@ fn run_tests(runtime: Runtime, mut arguments: Arguments, writes_screens: bool) -
             let idle = || stages.lock().unwrap_or_else(PoisonError::into_inner);
             // There are as many as threads.
             let mut stage = idle().pop().ok_or("there is no browser")?;
+            let start = Instant::now();
             let mut run = || if in_firefox { stage.run_in_firefox(&test) } else { stage.run(&test) };
             // A browser on a busy machine is now and then late or gone: what fails once and passes in a new browser is said, and
             // is no failure.
@@ -101,6 +105,10 @@ fn run_tests(runtime: Runtime, mut arguments: Arguments, writes_screens: bool) -
                 outcome => outcome,
             };
             idle().push(stage);
+            let took = start.elapsed();
+            if took > SLOW && !takes_long {
+                println!("{:.0} s: {}", took.as_secs_f64(), test.name);
+            }
             Ok(outcome?.map_or(Completion::Completed, Completion::ignored_with))
         })
     };

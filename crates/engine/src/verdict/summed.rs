@@ -144,7 +144,11 @@ impl From<Version2> for ServicesPartial {
             cells: sums.cells.into_iter().map(cell).collect(),
             services: sums.services.into_iter().map(|(name, of)| (name, Box::new(service(of)))).collect(),
             // In how many requests a time occurs is not said, and nobody asks.
-            by_request: sums.by_request.into_iter().map(|(key, of)| (key, Box::new(Sample::counted(0, of)))).collect(),
+            by_request: sums
+                .by_request
+                .into_iter()
+                .map(|(key, of)| (key, Box::new(Sample::counted(0, of))))
+                .collect(),
             entries: sums.entries.into_iter().map(|(name, of)| (name, Box::new(entry(of)))).collect(),
             is_coarse: sums.is_coarse,
         }

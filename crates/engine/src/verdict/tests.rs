@@ -37,7 +37,8 @@ fn set(requests: u64, cells: &[CellValues]) -> ServicesPartial {
     part.latency_us = Sample::counted(requests.seen, Moments { sum: latency_sum_us, sum_sq: 0 });
     let latency_us = part.latency_us.clone();
     let counts = ServiceCounts { latency_us, visits: requests, ..ServiceCounts::default() };
-    part.services = cells.iter().map(|(key, ..)| (key.service().to_owned(), Box::new(counts.clone()))).collect();
+    part.services =
+        cells.iter().map(|(key, ..)| (key.service().to_owned(), Box::new(counts.clone()))).collect();
     part
 }
 

@@ -4,7 +4,7 @@
 use super::Address;
 use crate::address::comparing::{Against, ComparedSide, Comparison};
 use crate::views::View;
-use pathlight_engine::requests::{PercentileRange, Selection};
+use pathlight_engine::requests::{Filter, PercentileRange, Selection};
 
 impl Address {
     /// Returns the comparison under way. The view that compares has one always: if none was begun, that of the bulk
@@ -59,6 +59,10 @@ impl Address {
         };
         let range = if side == comparison.side { range } else { comparison.other };
         let mut chosen = Selection { group: comparison.group(side), range, ..self.chosen_requests() };
+        if comparison.against == Against::Set && side != comparison.side {
+            // Sets loaded apart are of times of their own, so a time is one of the side in sight.
+            chosen.filters.retain(|filter| !matches!(filter, Filter::Time { .. }));
+        }
         chosen.filters.extend(comparison.against.filter(side));
         chosen
     }
@@ -193,6 +197,19 @@ mod tests {
         assert_eq!(address.selection().filters, sides[0].filters);
         address.stop_comparing();
         assert_eq!((address.selection().filters, address.range), (vec![Filter::HasError], P95));
+    }
+
+    #[test]
+    fn of_sets_a_time_is_one_of_the_side_in_sight() {
+        let mut address = Address::default();
+        let time = Filter::Time { from_us: 5_000, to_us: 6_000 };
+        address.filters = vec![Filter::HasError, time.clone()];
+        address.compare_sets();
+        let filters = |address: &Address| ComparedSide::BOTH.map(|side| address.side(side).filters);
+        let both = vec![Filter::HasError, time];
+        assert_eq!(filters(&address), [vec![Filter::HasError], both.clone()], "B is in sight");
+        address.speak_of(ComparedSide::A);
+        assert_eq!(filters(&address), [both, vec![Filter::HasError]]);
     }
 
     #[test]

@@ -118,11 +118,15 @@ pub fn sentences(report: &QueuesReport) -> Vec<String> {
             let messages = report.messages();
             vec![
                 format!(
-                    "{} of {} {} {} in queues.",
+                    "{} of {} {} {} in queues{}.",
                     counted(messages, "message"),
                     counted(report.facts.requests, "request"),
                     agreeing(messages, "waits", "wait"),
                     duration_us(report.sum_us()),
+                    match messages {
+                        0 | 1 => String::new(),
+                        n => format!(" in all, {} each", duration(report.sum_us() as f64 / n as f64)),
+                    },
                 ),
                 format!(
                     "Most of that {}: p50 {}, p95 {}, p99 {}.",

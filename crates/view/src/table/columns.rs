@@ -29,7 +29,7 @@ impl Width {
             Width::Spark => 100.0,
             Width::Number => 84.0,
             Width::Tiny => 64.0,
-            Width::Moment => 188.0,
+            Width::Moment => 208.0,
             Width::Ratio => 148.0,
             Width::Caller | Width::Words => 136.0,
             Width::Id => 156.0,
