@@ -24,6 +24,8 @@ const QUESTIONS = [
   "proposals",
   "serviceMap",
   "savings",
+  "whatIf",
+  "target",
   "diagnosis",
   "anomaly",
   "errors",

@@ -41,6 +41,12 @@ export interface Questions {
   /** Ranks what every endpoint would save if its own work were 10 %, 50 %, 100 % faster. */
   savings(options?: RequestOptions): Promise<Savings>;
 
+  /** Says what the latency would be after changes, such as `in:cart=-50%`. */
+  whatIf(options?: WhatIfOptions & Against): Promise<WhatIf>;
+
+  /** Says what would have to be how much faster so that a percentile comes down to a time, such as `p99=300ms`. */
+  target(options?: TargetOptions & Against): Promise<Target>;
+
   /** Diagnoses what is slow, in all requests and in the tail. */
   diagnosis(options?: RequestOptions): Promise<Diagnosis>;
 
@@ -60,7 +66,7 @@ export interface Questions {
 /** A set to compare with. */
 export interface Against {
   /** Traces of before, or normal ones, read in the same place */
-  baseline?: TraceSet | null;
+  baseline?: TraceSet | null | undefined;
 }
 
 /**
@@ -239,6 +245,20 @@ export interface Burst {
   slow: number;
   /** All requests that start in it. */
   requests: number;
+}
+
+/** Time that the calls of an endpoint may take at the percentile once the target is reached. */
+export interface CallBudget {
+  /** Service name. */
+  service: string;
+  /** Operation name. */
+  operation: string;
+  /** Its calls in the requests, but those that nothing waits for; a request is a call of its root endpoint. */
+  calls: number;
+  /** The percentile of their latency as it is, in microseconds. */
+  before_us: number;
+  /** The same once the target is reached, in microseconds. */
+  budget_us: number;
 }
 
 /** One call chain of an endpoint. */
@@ -2062,6 +2082,9 @@ export interface QualityOf {
   sampling?: SamplingOf | null;
 }
 
+/** A percentile of a latency. */
+export type Quantile = "p50" | "p95" | "p99";
+
 /** How much longer messages wait in a queue than on side A. Times are microseconds. */
 export interface Queue {
   /** Name of the queue or topic; empty if none was recorded. */
@@ -2359,6 +2382,9 @@ export interface ServiceMap {
   calls: MappedCall[];
 }
 
+/** What of a service takes the time. */
+export type ServicePart = "own" | "in" | "out";
+
 /** The time of a service on critical paths, microseconds per request. Over all services it sums to the mean latency. */
 export interface ServiceTime {
   /** Name of the service. */
@@ -2377,6 +2403,22 @@ export interface SetFacts {
   spans: number;
   /** Inputs that gave no trace, or only a part. */
   warnings: Warning[];
+}
+
+/** Share of the requests' latency that an endpoint accounts for, before and after a change. */
+export interface ShareChange {
+  /** Service name. */
+  service: string;
+  /** Operation name. */
+  operation: string;
+  /** Its self time on the way that decides the requests' latency, summed over all requests, in microseconds. */
+  before_us: number;
+  /** That time after the change, in microseconds. */
+  after_us: number;
+  /** Share of the sum of latencies. */
+  before_share: number;
+  /** That share after the change. */
+  after_share: number;
 }
 
 /** The requests of one side. */
@@ -2581,6 +2623,93 @@ export interface TagsReport {
 /** Verdict on a slowness, by the times in the tail and in normal traces. */
 export type TailVerdict = "tail" | "new" | "always" | "unsplit";
 
+/**
+ * With `--target p99=300ms` (also p50, p95): how much faster the own work of endpoints has to be for it, or how much less
+ * time parts of services have to take. What is usual is that in the files of `--baseline`.
+ */
+export interface Target {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
+  /** Selected requests. */
+  requests: number;
+  /** The percentile of the target. */
+  quantile: Quantile;
+  /** The percentile as it is, in microseconds. */
+  before_us: number;
+  /** The target value, in microseconds. */
+  target_us: number;
+  /** Number of single endpoints that reach the target if their own work takes no time. */
+  reaching: number;
+  /**
+   * The single endpoints that bring it down most, the greatest effect first (ties by name): all that reach the target, and
+   * others up to 10.
+   */
+  single: TargetWay[];
+  /**
+   * The best two and the best three endpoints that were found, together; none that is no better than fewer. They need not be
+   * among `single`: of two calls side by side each alone may change nothing.
+   */
+  together: TargetWay[];
+  /**
+   * Parts of services, at all endpoints of a service at once, the greatest effect first (ties by name): of the parts that
+   * take most time on the critical paths those that bring the percentile down. Own work of a service with one endpoint is
+   * in `single`.
+   */
+  parts: TargetPart[];
+  /**
+   * Time that each call may take then, by the first of `single`, `together` and `parts` that reaches the target: the greatest
+   * loss first (ties by name); empty if nothing reaches it.
+   */
+  budgets: CallBudget[];
+  /** Error of the aggregate flow on held-out invocations, pooled as by `--evaluate`; `null` if there are none. */
+  model_error: ErrorQuantiles | null;
+}
+
+/** Options of a target. */
+export interface TargetOptions {
+  /** Requests in which work of a service (`own:NAME`), waiting for it (`in:NAME`) or its calls (`out:NAME`) take longer than usual */
+  hit?: string | null;
+  /** Operation of the root endpoint */
+  operation?: string | null;
+  /** Percentiles of latency: `95-99`, `P95`, `tail` */
+  range?: string | null;
+  /** Service of the root endpoint, with `operation` */
+  service?: string | null;
+  /** A percentile and its time: `p99=300ms` */
+  target?: string | null;
+  /** When requests end: with their answer, unless set */
+  until?: End | null;
+  /** Search: `region=eu -retry=true`, `error= OR "GET /cart"` */
+  where?: string | null;
+}
+
+/** A part of a service that takes less time, at all of its endpoints. */
+export interface TargetPart {
+  /** Name of the service. */
+  service: string;
+  /** Its own work, or all calls into it: what these take outside its spans. */
+  part: ServicePart;
+  /** The least whole percentage by which it has to take less time to reach the target; `null` if even 100 does not. */
+  less_percent: number | null;
+  /** The percentile if it took no time, in microseconds. */
+  at_best_us: number;
+  /**
+   * The percentile if it took what is usual, in microseconds: in the baseline, or without one in the faster half of each
+   * request type.
+   */
+  usual_us: number;
+}
+
+/** Endpoints whose own work becomes faster, all by the same share. */
+export interface TargetWay {
+  /** The endpoints as `[service, operation]`. */
+  endpoints: Array<[string, string]>;
+  /** The least whole percentage by which they have to be faster to reach the target; `null` if even 100 does not. */
+  faster_percent: number | null;
+  /** The percentile if their own work took no time, in microseconds. */
+  at_best_us: number;
+}
+
 /** Requests that started in a stretch of time. */
 export interface TimeBin {
   /** Its first microsecond since the epoch. */
@@ -2769,6 +2898,51 @@ export interface WeightedOf {
   latency_us: Percentiles;
   /** Whether the numbers of this report are by weight; else each request counts once in them. */
   is_applied: boolean;
+}
+
+/**
+ * With `--what-if 'service:operation=-50%'` (also `+500us`, `-2ms`, `+1s`; several at once) or `--parallel PARENT A B`:
+ * the selected requests, every tree recomputed bottom-up with flows learned from all traces.
+ */
+export interface WhatIf {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
+  /** Selected requests. */
+  requests: number;
+  /** Requests whose latency changes. */
+  changed: number;
+  /** Their latency as it is, in microseconds. */
+  before: Percentiles;
+  /** Their latency as predicted, in microseconds. */
+  after: Percentiles;
+  /** Latency as it is at the quantiles 0, 1/200, ..., 1, in microseconds; empty without requests. */
+  before_curve: number[];
+  /** Latency after the change at these quantiles. */
+  after_curve: number[];
+  /** Endpoints, the greatest change of share first. */
+  endpoints: ShareChange[];
+  /** Error of the aggregate flow on held-out invocations, pooled as by `--evaluate`; `null` if there are none. */
+  model_error: ErrorQuantiles | null;
+}
+
+/** Options of a what-if. */
+export interface WhatIfOptions {
+  /** Changes, all at once: `own:SERVICE=-50%`, `in:SERVICE=usual`, `SERVICE:OPERATION=-2ms`, `=gone`, `queue:NAME=-50%` (with `until: "done"`) */
+  changes?: string[];
+  /** Requests in which work of a service (`own:NAME`), waiting for it (`in:NAME`) or its calls (`out:NAME`) take longer than usual */
+  hit?: string | null;
+  /** Operation of the root endpoint */
+  operation?: string | null;
+  /** Percentiles of latency: `95-99`, `P95`, `tail` */
+  range?: string | null;
+  /** Service of the root endpoint, with `operation` */
+  service?: string | null;
+  /** When requests end: with their answer, unless set */
+  until?: End | null;
+  /** Search: `region=eu -retry=true`, `error= OR "GET /cart"` */
+  where?: string | null;
+  /** Changes of whole calls, with all that they wait for: `SERVICE:OPERATION=-50%`, `=gone` */
+  wholeCalls?: string[];
 }
 
 /** The tag with which requests of a type are slower. */

@@ -9,6 +9,7 @@ use pathlight_engine::diagnosis::DiagnosisSettings;
 use pathlight_engine::endpoints::{RowStat, RowTime};
 use pathlight_engine::findings::ask_findings;
 use pathlight_engine::flow::paper::FlowSettings;
+use pathlight_engine::flow::{ChangeOf, Changes, MIN_CHILDREN, back_test};
 use pathlight_engine::heatmap::ColumnOrder;
 use pathlight_engine::queries;
 use pathlight_engine::queries::Query;
@@ -17,6 +18,7 @@ use pathlight_engine::run::{Ask, Together};
 use pathlight_engine::split::SplitOf;
 use pathlight_trace::PathSettings;
 use pathlight_view::asked::{not_empty, range};
+use pathlight_view::flow::written::{self, WhatIfChange};
 use pathlight_view::json;
 use serde::Deserialize;
 use std::rc::Rc;
@@ -168,10 +170,31 @@ pub const QUESTIONS: &[Question] = &[
         run: |asked, text| {
             let selection = asked.about(text)?;
             let settings = FlowSettings::default();
-            let test =
-                queries::FlowEvaluation { selection: selection.of_all_requests(), settings, min_children: 2 };
-            let test = asked.ask(test)?;
+            let test = back_test(&mut asked.sets, &selection, settings, MIN_CHILDREN)?;
             Ok(json::savings(&asked.ask(queries::Savings { selection, settings })?, Some(&test))?)
+        },
+    },
+    Question {
+        name: "whatIf",
+        about: "Says what the latency would be after changes, such as `in:cart=-50%`.",
+        other: Other::Baseline,
+        run: what_if,
+    },
+    Question {
+        name: "target",
+        about: "Says what would have to be how much faster so that a percentile comes down to a time, such as `p99=300ms`.",
+        other: Other::Baseline,
+        run: |asked, text| {
+            let options: TargetOptions = options::read(text)?;
+            let Some(of) = &options.target else {
+                return Err(Trouble::option("target needs the option target, such as p99=300ms"));
+            };
+            let (quantile, target_us) = written::target(of).map_err(Trouble::option)?;
+            let (selection, baseline) = asked.with_baseline(options.requests())?;
+            let settings = FlowSettings::default();
+            let test = back_test(&mut asked.sets, &selection, settings, MIN_CHILDREN)?;
+            let query = queries::Target { selection, baseline, settings, quantile, target_us };
+            Ok(json::flow_target(&asked.ask(query)?, Some(&test))?)
         },
     },
     Question {
@@ -294,6 +317,24 @@ options! {
     }
 }
 
+options! {
+    /// Options of a what-if.
+    WhatIfOptions {
+        /// Changes, all at once: `own:SERVICE=-50%`, `in:SERVICE=usual`, `SERVICE:OPERATION=-2ms`, `=gone`, `queue:NAME=-50%` (with `until: "done"`)
+        changes: Vec<String>,
+        /// Changes of whole calls, with all that they wait for: `SERVICE:OPERATION=-50%`, `=gone`
+        whole_calls: Vec<String>,
+    }
+}
+
+options! {
+    /// Options of a target.
+    TargetOptions {
+        /// A percentile and its time: `p99=300ms`
+        target: Option<String>,
+    }
+}
+
 /// The sets that a question is about.
 pub struct Asked<'a> {
     sets: Together<'a>,
@@ -398,6 +439,29 @@ fn findings(asked: &mut Asked, text: &str) -> Result<String, Trouble> {
     let report = ask_findings(&mut asked.sets, selection.clone(), baseline)?;
     let tags = asked.ask(queries::Tags { selection })?;
     Ok(json::findings(&report, &tags, range)?)
+}
+
+fn what_if(asked: &mut Asked, text: &str) -> Result<String, Trouble> {
+    let options: WhatIfOptions = options::read(text)?;
+    let read = |texts: &[String]| -> Result<Vec<WhatIfChange>, Trouble> {
+        texts.iter().map(|text| written::change(text).map_err(Trouble::option)).collect()
+    };
+    let (own, whole) = (read(&options.changes)?, read(&options.whole_calls)?);
+    if own.is_empty() && whole.is_empty() {
+        return Err(Trouble::option("whatIf needs the option changes or wholeCalls, such as in:cart=-50%"));
+    }
+    let (selection, baseline) = asked.with_baseline(options.requests())?;
+    let has_queues = written::names_queues(asked.sets.sessions(), &own);
+    let queues = has_queues.then(|| asked.ask(queries::Queues { selection: selection.at_any_latency() }));
+    let (queues, sessions) = (queues.transpose()?, asked.sets.sessions());
+    let mut changes = Changes::default();
+    written::add_own_work(&mut changes, sessions, queues.as_ref(), &own)
+        .and_then(|()| written::add_times(&mut changes, sessions, ChangeOf::WholeCall, &whole))
+        .map_err(Trouble::option)?;
+    let settings = FlowSettings::default();
+    let test = back_test(&mut asked.sets, &selection, settings, MIN_CHILDREN)?;
+    let query = queries::WhatIf { selection, baseline, settings, changes };
+    Ok(json::what_if(&asked.ask(query)?, Some(&test))?)
 }
 
 fn anomaly(asked: &mut Asked, text: &str) -> Result<String, Trouble> {

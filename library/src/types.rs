@@ -3,6 +3,7 @@
 
 use crate::answers::{
     CompareOptions, EndpointsOptions, HeatmapOptions, NoOptions, Other, QUESTIONS, SplitOptions,
+    TargetOptions, WhatIfOptions,
 };
 use crate::charts::{CHARTS, ChartOptions};
 use crate::options::{ReadSettings, RequestOptions};
@@ -38,6 +39,8 @@ fn of_question(name: &str) -> (&'static str, Value) {
         "proposals" => ("## split, without a tag", requests),
         "serviceMap" => ("### flow --services", requests),
         "savings" => ("### flow --savings", requests),
+        "whatIf" => ("### flow --what-if", schema_of::<WhatIfOptions>(false)),
+        "target" => ("### flow --target", schema_of::<TargetOptions>(false)),
         "diagnosis" => ("## diagnosis", requests),
         "anomaly" => ("## anomaly", requests),
         "errors" => ("## errors", requests),

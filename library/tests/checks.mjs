@@ -80,6 +80,10 @@ const tests = {
     assert.deepEqual(await set.criticalPath({ range: "95-99" }), binaryJson("critical-path", "--range", "95-99", "after.json"));
     assert.deepEqual(await set.inspect(), binaryJson("inspect", "after.json"));
     assert.deepEqual(await set.compare(), binaryJson("compare", "after.json"));
+    assert.deepEqual(
+      await set.whatIf({ changes: ["in:catalog=-50%"] }),
+      binaryJson("flow", "--what-if", "in:catalog=-50%", "after.json"),
+    );
     set.free();
   },
 

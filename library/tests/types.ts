@@ -12,6 +12,7 @@ const findings: Findings = await after.findings({ baseline: before, range: "tail
 const sentence: string | undefined = findings.findings[0]?.text;
 const p99: number = (await after.criticalPath({ service: "shop", operation: "GET /cart" })).latency_us.p99;
 const comparison: Comparison = await after.compare(before, { rangeA: "0-50", share: true });
+const whatIf = await after.whatIf({ changes: ["in:cart=-50%"], baseline: undefined });
 const svg: string = await after.svg("flame", { width: 800, theme: "dark" });
 after.free();
 worker.close();
@@ -33,4 +34,4 @@ await after.svg("pie");
 await after.findings({ rnage: "tail" });
 // @ts-expect-error: there is no such key
 findings.finding;
-void [sentence, p99, comparison, svg];
+void [sentence, p99, comparison, whatIf.version, svg];

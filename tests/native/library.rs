@@ -70,6 +70,17 @@ fn every_answer_is_that_of_the_binary() {
         ("proposals", "{}", "split after.json"),
         ("serviceMap", "{}", "flow --services after.json"),
         ("savings", "{}", "flow --savings after.json"),
+        (
+            "whatIf",
+            r#"{"changes": ["own:storefront=-50%", "in:catalog=usual"]}"#,
+            "flow --what-if own:storefront=-50% --what-if in:catalog=usual after.json",
+        ),
+        (
+            "whatIf",
+            r#"{"wholeCalls": ["catalog:Catalog/GetProductDetails=gone"], "until": "done"}"#,
+            "flow --whole-call catalog:Catalog/GetProductDetails=gone --until done after.json",
+        ),
+        ("target", r#"{"target": "p99=20ms"}"#, "flow --target p99=20ms after.json"),
         ("diagnosis", "{}", "diagnosis after.json"),
         ("anomaly", "{}", "anomaly after.json"),
         ("errors", "{}", "errors after.json"),
@@ -95,6 +106,10 @@ fn every_answer_is_that_of_the_binary() {
             let found = answer(question, "{}", &mut b, Some(&mut a)).unwrap();
             assert!(found + "\n" == binary(folder, line), "{question} is not {line}, round {round}");
         }
+        let options = r#"{"changes": ["in:catalog=usual"]}"#;
+        let found = answer("whatIf", options, &mut b, Some(&mut a)).unwrap();
+        let line = "flow --what-if in:catalog=usual after.json --baseline before.json";
+        assert!(found + "\n" == binary(folder, line), "whatIf is not {line}, round {round}");
     }
     let asked = |name| alone.iter().any(|(question, ..)| *question == name);
     assert!(QUESTIONS.iter().all(|question| asked(question.name)), "a question is not compared");
@@ -109,6 +124,10 @@ fn a_wrong_option_is_named_and_leaves_the_set_as_it_was() {
         ("findings", r#"{"service": "shop"}"#, "give service and operation together"),
         ("heatmap", r#"{"columns": "many"}"#, "many"),
         ("split", "{}", "tag"),
+        ("whatIf", "{}", "changes"),
+        ("whatIf", r#"{"changes": ["in:nowhere=-50%"]}"#, "nowhere"),
+        ("whatIf", r#"{"changes": ["queue:nowhere=-50%"]}"#, "nowhere"),
+        ("target", r#"{"target": "p98=1ms"}"#, "p99=300ms"),
         ("inspect", r#"{"range": "tail"}"#, "range"),
         ("pie", "{}", "pie"),
     ] {

@@ -9,7 +9,7 @@ use pathlight_base::format::duration;
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{
     ChangeOf, Changes, EvaluationReport, FASTER_PERCENT, FlowParent, FlowReport, Quantile, SavingsReport,
-    TargetReport, TimeoutReport, WhatIfReport,
+    TargetReport, TimeoutReport, WhatIfReport, back_test,
 };
 use pathlight_engine::queries;
 use pathlight_engine::requests::{RootEndpoint, Selection, Until};
@@ -102,7 +102,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let report = pool.run(queries::ServiceMap { selection, baseline })?;
         if common.json { json::service_map(&report)? + "\n" } else { flow::map::to_text(&report, rows) }
     } else if args.evaluate {
-        let report = evaluate(&mut pool, selection, settings, min_children)?;
+        let report = pool.run(queries::FlowEvaluation { selection, settings, min_children })?;
         if common.json { json::flow_evaluation(&report)? + "\n" } else { evaluation_text(&report) }
     } else if args.savings {
         let test = back_test(&mut pool, &selection, settings, min_children)?;
@@ -166,36 +166,15 @@ fn settings(args: &Args) -> FlowSettings {
     settings
 }
 
-fn evaluate(
-    pool: &mut NativePool,
-    selection: Selection,
-    settings: FlowSettings,
-    min_children: u32,
-) -> Result<EvaluationReport, Failure> {
-    Ok(pool.run(queries::FlowEvaluation { selection, settings, min_children })?)
-}
-
-/// Returns how well the model does on held-out invocations of all parents.
-fn back_test(
-    pool: &mut NativePool,
-    selection: &Selection,
-    settings: FlowSettings,
-    min_children: u32,
-) -> Result<EvaluationReport, Failure> {
-    let selection = selection.of_all_requests();
-    evaluate(pool, selection, settings, min_children)
-}
-
 fn changes(args: &Args, pool: &mut NativePool, selection: &Selection) -> Result<Changes, Failure> {
     let mut changes = Changes::default();
-    let (queues, others) = written::of_queues(pool.sessions(), &args.what_if);
-    if !queues.is_empty() {
-        let report = pool.run(queries::Queues { selection: selection.at_any_latency() })?;
-        written::add_queues(&mut changes, &report, &queues).map_err(Failure::Usage)?;
-    }
-    for (of, wanted) in [(ChangeOf::OwnWork, &others), (ChangeOf::WholeCall, &args.whole_call)] {
-        written::add_times(&mut changes, pool.sessions(), of, wanted).map_err(Failure::Usage)?;
-    }
+    let queues = written::names_queues(pool.sessions(), &args.what_if)
+        .then(|| pool.run(queries::Queues { selection: selection.at_any_latency() }))
+        .transpose()?;
+    let sessions = pool.sessions();
+    written::add_own_work(&mut changes, sessions, queues.as_ref(), &args.what_if).map_err(Failure::Usage)?;
+    written::add_times(&mut changes, sessions, ChangeOf::WholeCall, &args.whole_call)
+        .map_err(Failure::Usage)?;
     for names in args.parallel.chunks_exact(3) {
         let names = [&names[0], &names[1], &names[2]].map(String::as_str);
         written::add_parallel(&mut changes, pool.sessions(), names).map_err(Failure::Usage)?;

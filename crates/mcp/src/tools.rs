@@ -11,7 +11,7 @@ use pathlight_engine::compare::ranges;
 use pathlight_engine::diagnosis::{DiagnosisReport, DiagnosisSettings};
 use pathlight_engine::flame::RequestPath;
 use pathlight_engine::flow::paper::FlowSettings;
-use pathlight_engine::flow::{ChangeOf, Changes, EvaluationReport};
+use pathlight_engine::flow::{Changes, MIN_CHILDREN, back_test};
 use pathlight_engine::queries;
 use pathlight_engine::requests::{RangeFacts, Selection};
 use pathlight_engine::run::Ask as _;
@@ -216,19 +216,13 @@ pub fn time(data: &mut Data, args: &Time) -> Asked {
     Ok(with_requests(Answer::of(lead, data.from), &report.facts).each("rows", rows))
 }
 
-/// Returns how well the flow model does on held-out calls.
-fn back_test(data: &mut Data, selection: &Selection) -> Result<EvaluationReport, String> {
-    let selection = selection.of_all_requests();
-    data.ask(queries::FlowEvaluation { selection, settings: FlowSettings::default(), min_children: 2 })
-}
-
 /// `what_if`: the latency after a change, or the changes for a target.
 pub fn what_if(data: &mut Data, args: &WhatIf) -> Asked {
     let mut selection = data.selection(&args.which)?;
     let settings = FlowSettings::default();
     if let Some(text) = &args.target {
         let (quantile, target_us) = written::target(text)?;
-        let test = back_test(data, &selection)?;
+        let test = back_test(data, &selection, settings, MIN_CHILDREN)?;
         let (baseline, selection) = data.with_baseline(selection);
         let report =
             Rc::new(data.ask(queries::Target { selection, baseline, settings, quantile, target_us })?);
@@ -265,17 +259,16 @@ pub fn what_if(data: &mut Data, args: &WhatIf) -> Asked {
     }
     let wanted = args.changes.iter().map(|text| written::change(text)).collect::<Result<Vec<_>, _>>()?;
     let mut changed = Changes::default();
-    let (queues, wanted) = written::of_queues(data.pool.sessions(), &wanted);
-    if !queues.is_empty() {
+    let mut queues = None;
+    if written::names_queues(data.pool.sessions(), &wanted) {
         // No answer waits for a message.
         selection.until = pathlight_engine::requests::Until::Done;
-        let report = data.ask(queries::Queues { selection: selection.at_any_latency() })?;
-        written::add_queues(&mut changed, &report, &queues)?;
+        queues = Some(data.ask(queries::Queues { selection: selection.at_any_latency() })?);
     }
-    written::add_times(&mut changed, data.pool.sessions(), ChangeOf::OwnWork, &wanted)?;
+    written::add_own_work(&mut changed, data.pool.sessions(), queues.as_ref(), &wanted)?;
     let until = selection.until;
     let (baseline, selection) = data.with_baseline(selection);
-    let test = back_test(data, &selection)?;
+    let test = back_test(data, &selection, settings, MIN_CHILDREN)?;
     let report = data.ask(queries::WhatIf { selection, baseline, settings, changes: changed })?;
     let numbers = changes::numbers(&report);
     let mut lead = changes::changed_words(&report, until);

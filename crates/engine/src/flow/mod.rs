@@ -43,6 +43,7 @@ pub use order::{Child, Order, Pressure};
 pub use part_times::{PartTimes, PartTimesRun};
 pub use prepare::FlowModel;
 pub use pressure::RequestPressure;
+pub use query::{MIN_CHILDREN, back_test};
 pub use report::{
     ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, MethodErrors,
 };

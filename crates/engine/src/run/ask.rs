@@ -31,6 +31,11 @@ impl<'a> Together<'a> {
         };
         Together { sessions, cuts }
     }
+
+    /// Returns the sessions.
+    pub fn sessions(&self) -> &[&'a mut Session] {
+        &self.sessions
+    }
 }
 
 impl Ask for Together<'_> {

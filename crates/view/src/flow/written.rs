@@ -10,6 +10,7 @@ use pathlight_engine::run::Session;
 use pathlight_engine::summaries::Choice;
 use pathlight_engine::verdict::{ServicePart, Subject};
 use pathlight_trace::Endpoint;
+use std::borrow::Borrow;
 
 /// A change of the time of an endpoint or a subject: its name as written, and the change.
 pub type WhatIfChange = (String, SubjectTime);
@@ -42,12 +43,12 @@ pub fn target(text: &str) -> Result<(Quantile, u64), &'static str> {
 ///
 /// # Errors
 /// There is none.
-pub fn endpoint(sessions: &[Session], text: &str) -> Result<Endpoint, String> {
+pub fn endpoint(sessions: &[impl Borrow<Session>], text: &str) -> Result<Endpoint, String> {
     let is_named = |service: &str, operation: &str| {
         text.strip_prefix(service).and_then(|rest| rest.strip_prefix(':')) == Some(operation)
     };
     let mut found: Vec<Endpoint> = Vec::new();
-    for session in sessions {
+    for session in sessions.iter().map(Borrow::borrow) {
         let named = session.set.endpoints().filter(|(service, operation)| is_named(service, operation));
         found.extend(named.map(|(service, operation)| Endpoint::new(service, operation)));
         for loaded in session.summaries.iter() {
@@ -63,9 +64,9 @@ pub fn endpoint(sessions: &[Session], text: &str) -> Result<Endpoint, String> {
 }
 
 /// Returns the subject a text names; `None` if it is not written like one.
-fn subject(sessions: &[Session], text: &str) -> Result<Option<Subject>, String> {
+fn subject(sessions: &[impl Borrow<Session>], text: &str) -> Result<Option<Subject>, String> {
     let Some(subject) = Subject::parse(text) else { return Ok(None) };
-    let mut services = sessions.iter().flat_map(|session| session.set.endpoints());
+    let mut services = sessions.iter().flat_map(|session| session.borrow().set.endpoints());
     if services.any(|(service, _)| service == subject.service) {
         return Ok(Some(subject));
     }
@@ -76,7 +77,7 @@ fn subject(sessions: &[Session], text: &str) -> Result<Option<Subject>, String> 
 ///
 /// # Errors
 /// There is none.
-pub fn call_target(sessions: &[Session], text: &str) -> Result<CallTarget, String> {
+pub fn call_target(sessions: &[impl Borrow<Session>], text: &str) -> Result<CallTarget, String> {
     // A service may be called like a part: an endpoint of that name goes first.
     let no_endpoint = match endpoint(sessions, text) {
         Ok(endpoint) => return Ok(CallTarget::Endpoint(endpoint)),
@@ -89,7 +90,7 @@ pub fn call_target(sessions: &[Session], text: &str) -> Result<CallTarget, Strin
 }
 
 /// Returns a call of a parent: an endpoint, with `#k` for the k-th call of it, `#rest` for those folded into one.
-fn node(sessions: &[Session], text: &str) -> Result<NodeName, String> {
+fn node(sessions: &[impl Borrow<Session>], text: &str) -> Result<NodeName, String> {
     let (name, index) = match text.rsplit_once('#') {
         Some((name, "rest")) => (name, 0),
         Some((name, number)) => match number.parse() {
@@ -108,7 +109,7 @@ fn node(sessions: &[Session], text: &str) -> Result<NodeName, String> {
 /// One of them names nothing that is loaded, or cannot be changed like this.
 pub fn add_times(
     changes: &mut Changes,
-    sessions: &[Session],
+    sessions: &[impl Borrow<Session>],
     of: ChangeOf,
     wanted: &[WhatIfChange],
 ) -> Result<(), String> {
@@ -132,19 +133,40 @@ pub fn add_times(
     Ok(())
 }
 
-/// Parts what is wanted of queues, written `queue:NAME`, from what is wanted of endpoints and subjects.
-pub fn of_queues(sessions: &[Session], wanted: &[WhatIfChange]) -> (Vec<WhatIfChange>, Vec<WhatIfChange>) {
+/// Returns whether what is wanted names queues: then [`add_own_work`] needs a report about them.
+pub fn names_queues(sessions: &[impl Borrow<Session>], wanted: &[WhatIfChange]) -> bool {
+    wanted.iter().any(|change| is_of_queue(sessions, change))
+}
+
+/// Returns whether a change is of queues, written `queue:NAME`.
+fn is_of_queue(sessions: &[impl Borrow<Session>], (name, _): &WhatIfChange) -> bool {
     // A service may be called like that: an endpoint of that name goes first.
-    let is_queue = |(name, _): &&WhatIfChange| name.starts_with(QUEUE) && endpoint(sessions, name).is_err();
-    let (queues, others): (Vec<_>, Vec<_>) = wanted.iter().partition(is_queue);
-    (queues.into_iter().cloned().collect(), others.into_iter().cloned().collect())
+    name.starts_with(QUEUE) && endpoint(sessions, name).is_err()
+}
+
+/// Adds changes of the own work of endpoints, of subjects, and of queues if there is a report about them.
+///
+/// # Errors
+/// One of them names nothing that is loaded, or cannot be changed like this.
+pub fn add_own_work(
+    changes: &mut Changes,
+    sessions: &[impl Borrow<Session>],
+    queues: Option<&QueuesReport>,
+    wanted: &[WhatIfChange],
+) -> Result<(), String> {
+    let (of_queues, others): (Vec<_>, Vec<_>) =
+        wanted.iter().cloned().partition(|change| is_of_queue(sessions, change));
+    if let Some(report) = queues {
+        add_queues(changes, report, &of_queues)?;
+    }
+    add_times(changes, sessions, ChangeOf::OwnWork, &others)
 }
 
 /// Adds changes of queues: of all edges that have a name, or whose receiver has it.
 ///
 /// # Errors
 /// There is no such queue.
-pub fn add_queues(
+pub(super) fn add_queues(
     changes: &mut Changes,
     report: &QueuesReport,
     wanted: &[WhatIfChange],
@@ -185,7 +207,7 @@ fn written_queue(edge: &QueueEdge) -> String {
 /// One of them is not loaded.
 pub fn add_parallel(
     changes: &mut Changes,
-    sessions: &[Session],
+    sessions: &[impl Borrow<Session>],
     [parent, first, second]: [&str; 3],
 ) -> Result<(), String> {
     let Endpoint { service, operation } = endpoint(sessions, parent)?;

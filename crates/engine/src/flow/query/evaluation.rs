@@ -6,6 +6,7 @@ use crate::flow::paper::{FlowSettings, InvocationKey, PredictorTraining};
 use crate::flow::passes::FlowPass;
 use crate::flow::{CalleesFor, Estimates, EvaluationReport, NodeTable};
 use crate::requests::Selection;
+use crate::run::Ask;
 use crate::run::query::Query;
 use crate::run::workers::Workers;
 use pathlight_base::sort::CompactSort as _;
@@ -21,6 +22,22 @@ pub struct FlowEvaluation {
     pub settings: FlowSettings,
     /// Parents none of whose invocations has so many calls are left out when pooling.
     pub min_children: u32,
+}
+
+/// Calls that a parent needs so that the predictors are tested on its invocations, unless something else is asked for.
+pub const MIN_CHILDREN: u32 = 2;
+
+/// Asks how well the model does on held-out invocations of all parents, whichever requests a what-if is about.
+///
+/// # Errors
+/// Those of whoever is asked.
+pub fn back_test<A: Ask>(
+    of: &mut A,
+    selection: &Selection,
+    settings: FlowSettings,
+    min_children: u32,
+) -> Result<EvaluationReport, A::Error> {
+    of.ask(FlowEvaluation { selection: selection.of_all_requests(), settings, min_children })
 }
 
 impl Query for FlowEvaluation {

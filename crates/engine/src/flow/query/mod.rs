@@ -9,7 +9,7 @@ mod target;
 mod timeout;
 mod what_if;
 
-pub use evaluation::FlowEvaluation;
+pub use evaluation::{FlowEvaluation, MIN_CHILDREN, back_test};
 pub use mended::Mended;
 pub(crate) use mended::mended;
 pub use parents::FlowParents;
