@@ -50,6 +50,8 @@ pub struct Queries {
     pub impact: Slot<queries::Impact>,
     /// Sizes of requests.
     pub histograms: Slot<queries::Histograms>,
+    /// Calls that could run side by side.
+    pub parallelise: Slot<queries::Parallelise>,
     /// Savings of faster endpoints.
     pub savings: Slot<queries::Savings>,
     /// Times by the values of a tag.

@@ -79,6 +79,7 @@ fn messages() -> Vec<Vec<u8>> {
         queries::WhatIf { selection: selection(), baseline: None, settings, changes: Changes::default() }
             .to_message(),
         queries::Savings { selection: selection(), settings }.to_message(),
+        queries::Parallelise { selection: selection(), settings }.to_message(),
         queries::Mended {
             selection: b.clone(),
             reference: a.clone(),

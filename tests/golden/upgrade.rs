@@ -145,6 +145,7 @@ const JSON: [(&str, &str); 30] = [
     ("flow --evaluate", "flow fast.json.gz --evaluate"),
     ("flow --what-if", "flow fast.json.gz --what-if batch-coordinator:POST+/batch=-50%"),
     ("flow --savings", "flow fast.json.gz --savings"),
+    ("flow --parallelise", "flow fast.json.gz --parallelise"),
     ("flow --target", "flow fast.json.gz --target p50=1ms"),
     ("flow --timeout", "flow fast.json.gz --timeout batch-coordinator:POST+/batch=1ms"),
     ("diagnosis", "diagnosis traces.json"),

@@ -5,7 +5,7 @@ use pathlight::generate::{
 };
 use std::collections::{HashMap, HashSet};
 
-const SHAPES: [Shape; 3] = [Shape::Wide, Shape::Deep, Shape::Mixed];
+const SHAPES: [Shape; 4] = [Shape::Wide, Shape::Deep, Shape::Mixed, Shape::Serial];
 
 fn bytes(options: &GenerateOptions) -> Vec<u8> {
     let mut out = Vec::new();
@@ -52,7 +52,11 @@ fn bytes_are_those_of_earlier_versions() {
             .iter()
             .fold(0xcbf2_9ce4_8422_2325u64, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
     });
-    assert_eq!(sums, [0x325f_c269_9a1c_cf0c, 0x1877_5327_9b2b_84fd, 0x59ce_b80d_c3a0_81b4], "{sums:x?}");
+    assert_eq!(
+        sums,
+        [0x325f_c269_9a1c_cf0c, 0x1877_5327_9b2b_84fd, 0x59ce_b80d_c3a0_81b4, 0xb518_008e_daba_3251],
+        "{sums:x?}"
+    );
 }
 
 #[test]

@@ -29,6 +29,7 @@ mod analysis {
     mod invariance;
     mod long_sums;
     mod mended;
+    mod parallelise;
     mod places;
     mod queue_verdicts;
     mod queue_what_if;

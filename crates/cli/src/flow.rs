@@ -8,14 +8,15 @@ use super::table::{TextTable, more};
 use pathlight_base::format::duration;
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{
-    ChangeOf, Changes, EvaluationReport, FASTER_PERCENT, FlowParent, FlowReport, Quantile, SavingsReport,
-    TargetReport, TimeoutReport, WhatIfReport, back_test,
+    ChangeOf, Changes, EvaluationReport, FASTER_PERCENT, FlowParent, FlowReport, ParalleliseReport, Quantile,
+    SavingsReport, TargetReport, TimeoutReport, WhatIfReport, back_test,
 };
 use pathlight_engine::queries;
 use pathlight_engine::requests::{RootEndpoint, Selection, Until};
 use pathlight_engine::run::native::NativePool;
 use pathlight_trace::Endpoint;
 use pathlight_view::flow::changes::no_answer_waits;
+use pathlight_view::flow::parallelise::{self, SerialLine};
 use pathlight_view::flow::savings::{self, SavingLine};
 use pathlight_view::flow::target::{self, TargetLine};
 use pathlight_view::flow::written::{self, WhatIfChange};
@@ -59,16 +60,20 @@ pub struct Args {
     /// Rank what every endpoint would save if its own work were 10 %, 50 %, 100 % faster
     #[arg(long)]
     savings: bool,
+    /// List calls that always run one after the other though nothing in the traces says that they must, and what running them side
+    /// by side would save
+    #[arg(long, conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "services"])]
+    parallelise: bool,
     /// Find how much faster the own work of single endpoints, of two and of three has to be, or how much less time parts of
     /// services have to take, so that a percentile of the latency comes down to a time: p99=300ms
     #[arg(long, value_name = "PERCENTILE=TIME", value_parser = written::target, group = "asks_usual",
-          conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent"])]
+          conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "parallelise"])]
     target: Option<(Quantile, u64)>,
     /// Say which requests a timeout of the calls of an endpoint would cut, and what the latency would be if such calls fail
     /// fast or are made once more: SERVICE:OPERATION=200ms, or in:SERVICE=200ms for all calls into a service; without a time
     /// the least that cuts at most 0.1 % of the calls, or of those in the files of --baseline
     #[arg(long, value_name = "CALLS[=TIME]", value_parser = parse::timeout, group = "asks_usual",
-          conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "target"])]
+          conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "target", "parallelise"])]
     timeout: Option<(String, Option<u64>)>,
     /// Share of the invocations with both calls in which one must end before the other (default 0.99, paper 1)
     #[arg(long, value_parser = parse::share)]
@@ -111,6 +116,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             json::savings(&report, Some(&test))? + "\n"
         } else {
             savings_text(&Rc::new(report), &test, rows)
+        }
+    } else if args.parallelise {
+        let test = back_test(&mut pool, &selection, settings, min_children)?;
+        let report = pool.run(queries::Parallelise { selection, settings })?;
+        if common.json {
+            json::parallelise(&report, Some(&test))? + "\n"
+        } else {
+            parallelise_text(&Rc::new(report), &test, rows)
         }
     } else if let Some((quantile, target_us)) = args.target {
         let test = back_test(&mut pool, &selection, settings, min_children)?;
@@ -266,6 +279,17 @@ fn target_text(report: &Rc<TargetReport>, test: &EvaluationReport, rows: usize) 
         let _ = writeln!(out, "{}:\n\n{budgets}{others}\n", target::budget_title(report));
     }
     out + &prediction::back_test_words(Some(test)) + "\n"
+}
+
+fn parallelise_text(report: &Rc<ParalleliseReport>, test: &EvaluationReport, rows: usize) -> String {
+    let mut out = parallelise::headline(report).to_text() + "\n";
+    if report.groups.is_empty() {
+        return out;
+    }
+    let table = parallelise::table().filled(SerialLine::of(report));
+    let (table, left) = (TextTable::of(&table, 2, rows), more(report.groups.len(), rows, "group"));
+    let _ = write!(out, "\nSaved if all calls of a group ran side by side:\n{table}{left}\n");
+    out + parallelise::LIMITS + " " + &prediction::back_test_words(Some(test)) + "\n"
 }
 
 fn timeout_text(report: &TimeoutReport, test: &EvaluationReport) -> String {

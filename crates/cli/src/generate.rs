@@ -17,7 +17,8 @@ pub struct Args {
     /// Number of traces
     #[arg(long, value_name = "N", default_value_t = 100)]
     traces: u64,
-    /// wide (one parent), deep (a chain) or mixed (requests of a web shop)
+    /// wide (one parent), deep (a chain), mixed (requests of a web shop) or serial (calls one after the other, with and without
+    /// need)
     #[arg(long, default_value = "mixed")]
     shape: Shape,
     /// The same seed gives the same bytes
@@ -39,6 +40,9 @@ pub struct Args {
     /// Make messages wait shorter or longer; the queues of the defect messages are events, orders and audit
     #[arg(long, value_name = "QUEUE=-50%")]
     queue: Vec<QueueWait>,
+    /// Let calls of the shape serial that do not need each other run side by side
+    #[arg(long)]
+    side_by_side: bool,
     /// Defects to put into the traces: all, or some of orphans, cycles, duplicates, zero-length, outside,
     /// several-roots, missing-processes, async, overlay, fire-and-forget, queues, messages, skew,
     /// generic-names, ids-in-names
@@ -70,6 +74,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         speeds: args.speed.clone(),
         timeouts: Vec::new(),
         queues: args.queue.clone(),
+        is_side_by_side: args.side_by_side,
         defects: args.defects.unwrap_or_default(),
         sample: args.sample.clone(),
     };

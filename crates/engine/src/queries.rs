@@ -15,7 +15,9 @@ pub use crate::findings::query::Findings;
 pub use crate::findings::tags_query::Tags;
 pub use crate::flame::histograms_query::Histograms;
 pub use crate::flame::query::{CriticalPath, PathsAtLatencies};
-pub use crate::flow::query::{Flow, FlowEvaluation, FlowParents, Mended, Savings, Target, Timeout, WhatIf};
+pub use crate::flow::query::{
+    Flow, FlowEvaluation, FlowParents, Mended, Parallelise, Savings, Target, Timeout, WhatIf,
+};
 pub use crate::heatmap::query::Heatmap;
 pub use crate::queues::missing::MissingTraces;
 pub use crate::queues::query::Queues;
@@ -117,6 +119,7 @@ list! {
     Trend,
     VerdictHits,
     WhatIf,
+    Parallelise,
 }
 
 /// Number of queries; the first byte of a message is below it.

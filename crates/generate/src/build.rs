@@ -106,6 +106,8 @@ pub(super) struct About {
     pub own_error: bool,
     pub hit: Option<bool>,
     pub retry: bool,
+    /// A tag: what it was told or has returned.
+    pub passed: Option<(&'static str, u64)>,
     /// Started before its parent, as the clocks say.
     pub early: bool,
     pub salt: u64,
@@ -226,6 +228,7 @@ pub(super) fn assemble(
                 own_error: node.own_failure,
                 hit: node.hit,
                 retry: node.retry,
+                passed: node.passed,
                 early: parent.is_some_and(|p| start_us < p.start_us) && endpoint.role != Role::Consumer,
                 salt: mix(base ^ (i as u64) << 20),
             },

@@ -26,6 +26,7 @@ fn beside(parent: &GeneratedSpan, random: &mut Random, operation: &'static str) 
             own_error: false,
             hit: None,
             retry: false,
+            passed: None,
             early: false,
             ..parent.about
         },

@@ -12,6 +12,8 @@
 //!   calls. Traces of fewer than 5 spans have hardly any such page.
 //! * `wide`: one root of exactly `spans` - 1 children, all leaves, in waves of 1 to a quarter of them; the children of
 //!   a wave run side by side.
+//! * `serial`: 40 request types, each an endpoint of its own service that makes two calls or more one after the other. In half of
+//!   them neither call needs the other; [`SerialPair::all`] says which. A trace has 3 to 10 spans.
 //! * `deep`: a chain of exactly `spans` spans, each the only child of the one before, server and client in turn.
 //!
 //! A span takes about 0.65 KB of JSON, and up to 0.85 in traces of a few spans, because each brings its processes.
@@ -42,6 +44,7 @@ mod jaeger;
 mod messages;
 mod plan;
 mod sample;
+mod serial;
 mod shapes;
 mod shop;
 mod tags;
@@ -70,6 +73,45 @@ pub enum Shape {
     /// Requests of a web shop.
     #[default]
     Mixed,
+    /// Calls one after the other, with and without need.
+    Serial,
+}
+
+/// Whether a call needs the one before it, and how the traces show it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PairNeed {
+    /// It does not.
+    None,
+    /// A tag of the second has a value that a tag of the first has, another one in each trace.
+    Value,
+    /// The first is a lookup, and the second is made where it finds nothing.
+    Lookup,
+    /// The second is made once for each row that the first finds.
+    Rows,
+    /// It does not, and a tenth of the requests make both side by side already.
+    SideBySideAtTimes,
+}
+
+/// Two calls of an endpoint of shape `serial`, one after the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SerialPair {
+    /// Service of the endpoint, and of both calls.
+    pub service: &'static str,
+    /// Operation of the endpoint.
+    pub operation: &'static str,
+    /// Operation of the first call.
+    pub first: &'static str,
+    /// Operation of the second.
+    pub second: &'static str,
+    /// Whether the second needs the first.
+    pub need: PairNeed,
+}
+
+impl SerialPair {
+    /// Returns the pairs of every endpoint of the shape.
+    pub fn all() -> Vec<SerialPair> {
+        serial::pairs()
+    }
 }
 
 impl FromStr for Shape {
@@ -80,6 +122,7 @@ impl FromStr for Shape {
             "wide" => Ok(Shape::Wide),
             "deep" => Ok(Shape::Deep),
             "mixed" => Ok(Shape::Mixed),
+            "serial" => Ok(Shape::Serial),
             _ => Err(GenerateError::Shape(text.to_owned())),
         }
     }
@@ -171,7 +214,7 @@ fn added_ppm(text: &str) -> Option<i32> {
 /// Options of a generated set of traces.
 #[derive(Clone, PartialEq, Debug)]
 pub struct GenerateOptions {
-    /// Spans of a trace: exact for `wide` and `deep`, the mean for `mixed`. At least 1, at most 2^31.
+    /// Spans of a trace: exact for `wide` and `deep`, the mean for `mixed`, without meaning for `serial`. At least 1, at most 2^31.
     pub spans: u64,
     /// Number of traces.
     pub traces: u64,
@@ -189,6 +232,8 @@ pub struct GenerateOptions {
     pub timeouts: Vec<GiveUp>,
     /// Queues whose messages wait shorter or longer; they too change times only.
     pub queues: Vec<QueueWait>,
+    /// Whether calls that do not need each other run side by side: of shape `serial`.
+    pub is_side_by_side: bool,
     /// Defects of the traces.
     pub defects: Defects,
     /// What is kept of the traces when they are written; `None`: all.
@@ -216,6 +261,7 @@ impl Default for GenerateOptions {
             speeds: Vec::new(),
             timeouts: Vec::new(),
             queues: Vec::new(),
+            is_side_by_side: false,
             defects: Defects::default(),
             sample: None,
         }
@@ -271,7 +317,9 @@ pub enum GenerateError {
 impl fmt::Display for GenerateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            GenerateError::Shape(text) => write!(f, "\"{text}\" is no shape; use wide, deep or mixed"),
+            GenerateError::Shape(text) => {
+                write!(f, "\"{text}\" is no shape; use wide, deep, mixed or serial")
+            }
             GenerateError::Inject(text) => write!(
                 f,
                 "\"{text}\" is no delay; write PLACE=+US or PLACE=+US@SHARE, with whole microseconds and a share from 0 to 1"
@@ -368,9 +416,11 @@ impl Generator {
             Shape::Wide => shapes::wide(),
             Shape::Deep => shapes::deep(),
             Shape::Mixed => shop::topology(options.spans < LEAN_BELOW),
+            Shape::Serial => serial::topology(options.is_side_by_side),
         };
         let (pages, mut weights) = match options.shape {
             Shape::Mixed => topology.fit(options.spans as f64),
+            Shape::Serial => (1, topology.requests.iter().map(|request| request.weight).collect()),
             Shape::Wide | Shape::Deep => (1, Vec::new()),
         };
         let mut sum = 0.0;
@@ -426,7 +476,7 @@ impl Generator {
         match self.options.shape {
             Shape::Wide => plan.fan_out(&self.topology, &mut random, self.options.spans),
             Shape::Deep => plan.chain(&self.topology, &mut random, self.options.spans),
-            Shape::Mixed => {
+            Shape::Mixed | Shape::Serial => {
                 let at = random.unit() * self.weights.last().copied().unwrap_or(0.0);
                 let request = self.weights.iter().position(|&sum| at < sum).unwrap_or(0);
                 plan.request(&self.topology, conditions, &mut random, request, self.pages);

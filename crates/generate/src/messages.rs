@@ -121,6 +121,7 @@ pub(super) fn add(trace: &mut GeneratedTrace, options: &GenerateOptions, index: 
             own_error: false,
             hit: None,
             retry: false,
+            passed: None,
             early: false,
             salt: mix(span_id),
         },

@@ -3,7 +3,7 @@
 //! Every random choice is made while the tree is made; a delay that is injected afterwards therefore changes times
 //! and nothing else. A parent stands before its children, so the two passes over the tree are plain loops.
 
-use super::topology::{Body, Fate, NO_PLACE, Op, PAGE_WAVE, Topology};
+use super::topology::{Body, Fate, NO_PLACE, Op, PAGE_WAVE, ROWS, Topology};
 use pathlight_base::statistics::Random;
 
 /// Time that a failing span which its caller cannot do without waits before it gives up, in microseconds.
@@ -28,6 +28,8 @@ pub(super) struct Node {
     /// Whether the parent does not wait, and so the reference is `FOLLOWS_FROM`.
     pub spawned: bool,
     pub retry: bool,
+    /// What it was told or has returned: a tag.
+    pub passed: Option<(&'static str, u64)>,
     slow: bool,
     /// Since the start of the parent; then since the start of the root.
     pub start_us: u64,
@@ -180,6 +182,7 @@ impl Plan {
             hit: None,
             spawned: false,
             retry: false,
+            passed: None,
             slow,
             start_us: 0,
             duration_us: 0,
@@ -330,6 +333,20 @@ impl Plan {
                     self.nodes[node as usize].hit = Some(!miss);
                     self.work.push(Work::Run { node });
                 }
+                Op::Passes { first, second } => {
+                    let value = 1_000_000 + random.below(9_000_000);
+                    self.leaf(parent, first, Some(("row.id", value)));
+                    self.own(random, NO_PLACE, 250, 0.25, factor);
+                    self.leaf(parent, second, Some(("query.id", value)));
+                }
+                Op::Rows { first, second } => {
+                    let rows = ROWS.0 + random.below(ROWS.1 - ROWS.0 + 1);
+                    self.leaf(parent, first, Some(("rows", rows)));
+                    for _ in 0..rows {
+                        self.own(random, NO_PLACE, 100, 0.25, factor);
+                        self.leaf(parent, second, None);
+                    }
+                }
                 Op::UnlessHit { skip } => i += if miss { 0 } else { skip as usize },
                 Op::Sometimes { per_mille, skip } => {
                     i += if random.chance(per_mille) { 0 } else { skip as usize };
@@ -346,6 +363,13 @@ impl Plan {
                 }
             }
         }
+    }
+
+    /// Adds a query with a tag.
+    fn leaf(&mut self, parent: u32, endpoint: u16, passed: Option<(&'static str, u64)>) {
+        let node = self.add(endpoint, parent, Outcome::Fine, false);
+        self.nodes[node as usize].passed = passed;
+        self.work.push(Work::Run { node });
     }
 
     fn pages(&mut self, random: &mut Random, parent: u32, client: u16, pages: u64, fails: bool) {

@@ -42,7 +42,7 @@ impl GeneratedProcess {
 impl GeneratedSpan {
     /// Gives each tag of the span to `each`, keys unique. `scratch` is overwritten.
     pub fn visit_tags(&self, scratch: &mut String, mut each: impl FnMut(&str, GeneratedTag<'_>)) {
-        let About { role, peer, statement, salt, hit, retry, own_error, .. } = self.about;
+        let About { role, peer, statement, salt, hit, retry, passed, own_error, .. } = self.about;
         let kind = self.kind.name();
         if !kind.is_empty() {
             each("span.kind", Text(kind));
@@ -128,6 +128,9 @@ impl GeneratedSpan {
             each("sampler.param", Bool(true));
             each("customer.tier", Text(TIERS[(salt >> 9) as usize % TIERS.len()]));
             each("geo.city", Text(CITIES[(salt >> 17) as usize % CITIES.len()]));
+        }
+        if let Some((key, value)) = passed {
+            each(key, Int(value as i64));
         }
         if retry {
             each("retry.attempt", Int(2));

@@ -44,6 +44,10 @@ pub(super) enum Step {
     Cache(Leaf, u32),
     /// A cache lookup that finds nothing in exactly those traces that were chosen for the slow path.
     SlowCache(Leaf),
+    /// Two queries; the second asks for a value that the first returned.
+    Passes(Leaf, Leaf),
+    /// A query, and another one for each row that it found.
+    Rows(Leaf, Leaf),
     /// Leaves out the next so many steps after a hit of the cache asked last.
     UnlessHit(u16),
     /// Leaves out the next so many steps but in so many of 1,000 cases.
@@ -60,6 +64,10 @@ pub(super) enum Step {
 
 /// Number of repeated pages of one request that run side by side.
 pub(super) const PAGE_WAVE: u64 = 4;
+
+/// Least and greatest number of rows that a query for more finds, and their mean.
+pub(super) const ROWS: (u64, u64) = (1, 9);
+const MEAN_ROWS: f64 = 5.0;
 
 /// A query of a store.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +109,8 @@ pub(super) enum Op {
     Leaf { endpoint: u16 },
     Cache { endpoint: u16, miss_per_mille: u32 },
     SlowCache { endpoint: u16 },
+    Passes { first: u16, second: u16 },
+    Rows { first: u16, second: u16 },
     UnlessHit { skip: u16 },
     Sometimes { per_mille: u32, skip: u16 },
     Fork { count: u16 },
@@ -246,6 +256,14 @@ impl Topology {
                 Step::Cache(leaf, miss_per_mille) => {
                     Some(Op::Cache { endpoint: self.leaf(service, leaf), miss_per_mille })
                 }
+                Step::Passes(first, second) => {
+                    let [first, second] = [first, second].map(|leaf| self.leaf(service, leaf));
+                    Some(Op::Passes { first, second })
+                }
+                Step::Rows(first, second) => {
+                    let [first, second] = [first, second].map(|leaf| self.leaf(service, leaf));
+                    Some(Op::Rows { first, second })
+                }
                 Step::SlowCache(leaf) => Some(Op::SlowCache { endpoint: self.leaf(service, leaf) }),
                 Step::UnlessHit(skip) => Some(Op::UnlessHit { skip }),
                 Step::Sometimes(per_mille, skip) => Some(Op::Sometimes { per_mille, skip }),
@@ -368,6 +386,8 @@ impl Topology {
                     base += size(endpoint);
                     miss = f64::from(miss_per_mille) / 1000.0;
                 }
+                Op::Passes { first, second } => base += size(first) + size(second),
+                Op::Rows { first, second } => base += size(first) + MEAN_ROWS * size(second),
                 Op::SlowCache { endpoint } => {
                     base += size(endpoint);
                     miss = 0.0;

@@ -5,7 +5,8 @@ pub mod chart;
 pub mod facts;
 pub mod learn;
 pub mod map;
-pub mod parent;
+pub mod parallelise;
+mod parent;
 pub mod prediction;
 pub mod queries;
 pub mod queues;
@@ -27,6 +28,7 @@ use crate::widgets::{export, service_legend};
 use chart::FlowChart;
 use learn::Learn;
 use map::MapPanel;
+use parallelise::ParallelisePanel;
 use parent::ParentBar;
 use pathlight_engine::ids::NodeId;
 use pathlight_trace::Endpoint;
@@ -70,6 +72,7 @@ pub struct FlowView {
     timeout: TimeoutPanel,
     prediction: PredictionPanel,
     savings: SavingsPanel,
+    parallelise: ParallelisePanel,
     queues: QueuesPanel,
 }
 
@@ -134,6 +137,7 @@ impl FlowView {
         let timeout = TimeoutPanel::new(page, keep);
         let prediction = PredictionPanel::new(page, keep);
         let savings = SavingsPanel::new(page, keep);
+        let parallelise = ParallelisePanel::new(page, keep);
         let queues = QueuesPanel::new(page, keep);
         let mut panels = Segments::new("Below the chart");
         for panel in FlowPanel::ALL {
@@ -157,6 +161,7 @@ impl FlowView {
             .child(timeout.element())
             .child(prediction.element())
             .child(savings.element())
+            .child(parallelise.element())
             .child(queues.element());
         let below = div("companion flow-companion").child(&flow_below).child(map.table().element());
         let frame = ViewFrame::new(View::Flow, "flow", chart, below).with(&tools).with(chart.element());
@@ -181,6 +186,7 @@ impl FlowView {
             timeout,
             prediction,
             savings,
+            parallelise,
             queues,
         }
     }
@@ -202,6 +208,7 @@ impl FlowView {
         self.timeout.element().show(panel == FlowPanel::Timeout);
         self.prediction.element().show(panel == FlowPanel::Prediction);
         self.savings.element().show(panel == FlowPanel::Savings);
+        self.parallelise.element().show(panel == FlowPanel::Parallelise);
         self.queues.element().show(panel == FlowPanel::Queues);
         let (report, selected) = self.chart.look(|chart| (chart.report().clone(), chart.selected()));
         match panel {
@@ -211,6 +218,7 @@ impl FlowView {
             FlowPanel::Timeout => self.timeout.update(page),
             FlowPanel::Prediction => self.prediction.update(page),
             FlowPanel::Savings => self.savings.update(page),
+            FlowPanel::Parallelise => self.parallelise.update(page),
             FlowPanel::Queues => self.queues.update(page),
         }
     }

@@ -52,6 +52,9 @@ pub fn want(page: Page, address: &Address) {
         }
         FlowPanel::Queues => queues::want(page, address),
         FlowPanel::Savings => queries.savings.want(page, queries::Savings { selection, settings }),
+        FlowPanel::Parallelise => {
+            queries.parallelise.want(page, queries::Parallelise { selection, settings });
+        }
         FlowPanel::Prediction => {
             // All invocations: a model is tested on what it was not made for.
             let of_parent =

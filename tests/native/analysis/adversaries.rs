@@ -322,6 +322,7 @@ proptest! {
         cases.add(queries::FlowEvaluation { selection: whole.clone(), settings, min_children: 1 });
         cases.add(queries::WhatIf { selection: whole.clone(), baseline: None, settings, changes: Changes::default() });
         cases.add(queries::Savings { selection: whole.clone(), settings });
+        cases.add(queries::Parallelise { selection: whole.clone(), settings });
         cases.add(queries::Target { selection: whole.clone(), baseline: None, settings, quantile: Quantile::P95, target_us: 1 });
         cases.add(queries::Timeout { selection: whole.clone(), baseline: None, settings, of: CallTarget::Endpoint(root.clone()), timeout_us: None });
         for part in [ServicePart::Own, ServicePart::In, ServicePart::Out] {

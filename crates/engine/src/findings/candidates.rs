@@ -4,9 +4,8 @@ use super::part::TailSums;
 use super::structure::{Durations, value_at};
 use super::tags::GroupSums;
 use super::{
-    ErrorsFacts, Finding, FindingFacts, FindingPlace, FindingsPart, NotInstrumentedFacts,
-    OneAfterTheOtherFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TagsPart, TimeoutFacts,
-    WhoFacts,
+    ErrorsFacts, Finding, FindingFacts, FindingPlace, FindingsPart, NotInstrumentedFacts, RetriesFacts,
+    SharedTag, SinceWhenFacts, SlowTailFacts, TagsPart, TimeoutFacts, WhoFacts,
 };
 use crate::requests::{PercentileRange, TimedRequest, TypeCut, TypeLatencies};
 use crate::verdict::ServicesPartial;
@@ -219,28 +218,6 @@ impl Sums<'_> {
                 facts,
             )
         })
-    }
-
-    /// Finds runs of calls of one endpoint by one caller.
-    pub fn one_after_the_other(&self) -> Vec<Finding> {
-        let found = self.part.runs.iter().map(|((caller, callee), sums)| {
-            let (stake_us, interval) = self.mean(&sums.saving);
-            let facts = FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts {
-                caller: caller.clone(),
-                calls: sums.calls as f64 / sums.runs.max(1) as f64,
-                saving_us: sums.saving.mean(),
-                saving_p95_us: value_at(
-                    sums.savings.iter().map(|(&bin, &units)| (bin, units.into())),
-                    (sums.saving.weights().units * 95).div_ceil(100),
-                ),
-                model_error: None,
-                numbers: self.numbers(caller, callee),
-                grows_with: self.grows_with(caller, callee),
-            });
-            let place = FindingPlace::Endpoint(callee.clone());
-            Finding { stake_us, interval, ..untested_finding(place, sums.saving.n(), self.requests(), facts) }
-        });
-        found.collect()
     }
 
     /// Finds calls made again after an error.

@@ -1,6 +1,7 @@
 //! What was measured of each kind of finding.
 
 use super::FindingTag;
+use crate::flow::SerialGroup;
 use crate::queues::QueueExample;
 use crate::requests::{PercentileRange, RequestType};
 use crate::verdict::one_set::ServiceCost;
@@ -197,20 +198,12 @@ pub struct WorkAfterFacts {
 /// The facts of [`FindingKind::OneAfterTheOther`](super::FindingKind::OneAfterTheOther). Times are microseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OneAfterTheOtherFacts {
-    /// The endpoint that calls.
-    pub caller: Endpoint,
-    /// Mean number of calls one after the other, where they are at least four.
-    pub calls: f64,
-    /// What calling side by side would save at most, per request that has them.
-    pub saving_us: f64,
-    /// The 95th percentile of that.
-    pub saving_p95_us: f64,
-    /// How far the flow of the caller is off on held-out requests: the median of its error, 0 to 1; `None` while that is
-    /// not known.
+    /// The calls, and what running them side by side would save.
+    pub group: SerialGroup,
+    /// How far the flow of the caller is off on held-out requests: the median of its error, 0 to 1; `None` if that is not
+    /// known.
     pub model_error: Option<f64>,
-    /// Least and greatest number of calls of those callers that make several.
-    pub numbers: (u64, u64),
-    /// What the number of calls grows with.
+    /// What the number of calls grows with, of calls of one endpoint.
     pub grows_with: Option<GrowsWith>,
 }
 
@@ -383,6 +376,17 @@ pub struct GrowsWith {
     pub tag: Option<String>,
     /// Pearson's correlation.
     pub correlation: f64,
+}
+
+/// Calls of one endpoint by another of which the number grows with something.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GrowingCalls {
+    /// The endpoint that calls.
+    pub caller: Endpoint,
+    /// The endpoint that is called.
+    pub callee: Endpoint,
+    /// What their number grows with.
+    pub with: GrowsWith,
 }
 
 /// What explains that some requests of a type are slower than others.

@@ -2,15 +2,15 @@
 //! those of a baseline.
 
 use super::candidates::untested_finding;
-use super::rank::{MOST, sort_findings};
+use super::rank::{MOST, WORTH_SHARE, sort_findings};
 use super::{
     AbnormalFacts, ErrorsFacts, Finding, FindingFacts, FindingKind, FindingPlace, FindingTag, FindingsReport,
-    Halved, OneAfterTheOtherFacts, PairsPart, SinceWhenFacts, SlowTailFacts, TagsReport, TakesLonger,
-    WhoFacts,
+    GrowingCalls, Halved, OneAfterTheOtherFacts, PairsPart, SinceWhenFacts, SlowTailFacts, TagsReport,
+    TakesLonger, WhoFacts,
 };
 use crate::anomalies::AnomalyReport;
 use crate::errors::ErrorsReport;
-use crate::flow::{EvaluationReport, MendedLatency, SavingsReport};
+use crate::flow::{EvaluationReport, MendedLatency, ParalleliseReport, SavingsReport, SerialGroup};
 use crate::requests::RequestType;
 use crate::verdict::{HitRequests, Subject};
 use pathlight_base::statistics::Interval;
@@ -21,6 +21,8 @@ use serde::{Deserialize, Serialize};
 /// share of that.
 const WORTH_MEAN: f64 = 0.01;
 const WORTH_P99: f64 = 0.05;
+/// Groups of calls one after the other that are reported.
+const MOST_GROUPS: usize = 3;
 /// Reasons that are reported.
 const REASONS: usize = 2;
 /// More requests than chance explains are reported if they are at least this many times as many.
@@ -84,6 +86,8 @@ pub struct LateFindings {
     pub abnormal: Option<Finding>,
     /// Request types of which much is done after the answer.
     pub after: Vec<Finding>,
+    /// Calls one after the other that would save most side by side, no call in two groups.
+    pub serial: Vec<Finding>,
     /// By caller how far its flow is off on held-out requests.
     pub model_errors: Vec<(Endpoint, f64)>,
     /// What takes longer in requests of a type since its change.
@@ -117,6 +121,33 @@ impl LateFindings {
             is_waiting: 2 * row.waiting_spans > row.spans,
         });
         self.savings = saved.collect();
+    }
+
+    /// Takes over which calls run one after the other, and whether they did before.
+    pub fn take_serial(&mut self, report: &ParalleliseReport, before: Option<&ParalleliseReport>) {
+        let found = |report: &ParalleliseReport| -> Vec<Finding> {
+            report.groups.iter().filter_map(|group| serial_finding(report, group)).collect()
+        };
+        let known = before.map(found).unwrap_or_default();
+        for mut finding in found(report) {
+            let is_known = self.serial.iter().any(|known| do_share_calls(known, &finding));
+            if !is_known && self.serial.len() < MOST_GROUPS {
+                finding.is_as_before = known.iter().any(|known| !finding.is_new_to(known));
+                self.serial.push(finding);
+            }
+        }
+    }
+
+    /// Returns the callers of these calls.
+    pub fn serial_callers(&self) -> Vec<Endpoint> {
+        let caller = |finding: &Finding| match &finding.facts {
+            FindingFacts::OneAfterTheOther(facts) => Some(facts.group.calls.parent.clone()),
+            _ => None,
+        };
+        let mut callers: Vec<Endpoint> = self.serial.iter().filter_map(caller).collect();
+        callers.sort();
+        callers.dedup();
+        callers
     }
 
     /// Takes over how far the flow of a caller is off.
@@ -156,6 +187,33 @@ impl LateFindings {
             report.rows.iter().find(|row| report.is_abnormal_by_one_test(row)).map(|row| row.request.clone());
         self.abnormal = Some(Finding { example, ..untested_finding(FindingPlace::Data, n, judged, facts) });
     }
+}
+
+/// Returns the finding about calls one after the other, if what side by side surely saves is worth a word.
+fn serial_finding(report: &ParalleliseReport, group: &SerialGroup) -> Option<Finding> {
+    let saved = group.saved_us;
+    let least_us = saved.mean_interval.map_or(saved.mean, |interval| interval.low);
+    if least_us < WORTH_SHARE * report.latency_us.mean {
+        return None;
+    }
+    // Of several endpoints the one that would begin sooner.
+    let place = FindingPlace::Endpoint(group.calls.callees.last()?.clone());
+    let facts = OneAfterTheOtherFacts { group: group.clone(), model_error: None, grows_with: None };
+    let facts = FindingFacts::OneAfterTheOther(facts);
+    Some(Finding {
+        stake_us: saved.mean,
+        interval: saved.mean_interval,
+        ..untested_finding(place, group.affected, report.requests, facts)
+    })
+}
+
+/// Returns whether two findings are about calls of one endpoint by one caller, one after the other.
+fn do_share_calls(a: &Finding, b: &Finding) -> bool {
+    let (FindingFacts::OneAfterTheOther(a), FindingFacts::OneAfterTheOther(b)) = (&a.facts, &b.facts) else {
+        return false;
+    };
+    let (a, b) = (&a.group.calls, &b.group.calls);
+    a.parent == b.parent && a.callees.iter().any(|callee| b.callees.contains(callee))
 }
 
 impl SlowTailFacts {
@@ -199,10 +257,6 @@ impl FindingsReport {
             match (&mut finding.facts, &finding.place) {
                 (FindingFacts::SlowTail(tail), _) => tail.take_late(late),
                 (FindingFacts::Errors(ErrorsFacts { saved, .. }), _) => *saved = late.without_errors,
-                (FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { caller, model_error, .. }), _) => {
-                    let known = late.model_errors.iter().find(|known| known.0 == *caller);
-                    *model_error = known.map(|known| known.1);
-                }
                 (FindingFacts::SinceWhen(SinceWhenFacts { longer, .. }), FindingPlace::RequestType(root)) => {
                     let known = late.since.iter().find(|known| known.0 == *root);
                     *longer = known.map(|known| known.1.clone());
@@ -262,6 +316,19 @@ impl FindingsReport {
                     });
                 }
             }
+        }
+        for mut finding in late.serial.clone() {
+            if let FindingFacts::OneAfterTheOther(facts) = &mut finding.facts {
+                let calls = &facts.group.calls;
+                let known = late.model_errors.iter().find(|known| known.0 == calls.parent);
+                facts.model_error = known.map(|known| known.1);
+                let is_it = |known: &&GrowingCalls| {
+                    known.caller == calls.parent
+                        && calls.callees.as_slice() == std::slice::from_ref(&known.callee)
+                };
+                facts.grows_with = self.growing.iter().find(is_it).map(|known| known.with.clone());
+            }
+            report.findings.push(finding);
         }
         report.findings.extend(late.abnormal.clone());
         report.findings.extend(late.after.iter().cloned());

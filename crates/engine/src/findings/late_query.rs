@@ -12,7 +12,7 @@ use crate::findings::{
     TakesLonger,
 };
 use crate::flow::paper::FlowSettings;
-use crate::flow::query::{FlowEvaluation, Savings, WhatIf, mended};
+use crate::flow::query::{FlowEvaluation, Parallelise, Savings, WhatIf, mended};
 use crate::flow::{ChangeOf, Changes, LatencyChange};
 use crate::requests::{Filter, RequestType, RootEndpoint, Selection, Until};
 use crate::run::Ask;
@@ -64,7 +64,7 @@ impl Query for LateFindingsQuery {
 
     async fn run(self, workers: Workers) -> Result<LateFindings, EngineError> {
         let LateFindingsQuery { selection, baseline, follow_ups } = self;
-        let FollowUps { tails, has_errors, callers, changes, tags: root_tags, subjects } = follow_ups;
+        let FollowUps { tails, has_errors, changes, tags: root_tags, subjects } = follow_ups;
         let mut late = LateFindings::default();
         let of_type = |root: &RequestType| {
             let mut selection = selection.clone();
@@ -130,7 +130,20 @@ impl Query for LateFindingsQuery {
             let savings = Savings { selection: selection.clone(), settings: FlowSettings::default() };
             late.take_savings(&savings.run(workers.clone()).await?);
         }
-        for caller in callers.into_iter().filter(|_| ends_with_answer) {
+        if ends_with_answer {
+            let settings = FlowSettings::default();
+            let serial = Parallelise { selection: selection.clone(), settings };
+            let report = serial.run(workers.clone()).await?;
+            let before = match &baseline {
+                Some(baseline) if !report.groups.is_empty() => {
+                    let serial = Parallelise { selection: baseline.clone(), settings };
+                    Some(serial.run(workers.clone()).await?)
+                }
+                _ => None,
+            };
+            late.take_serial(&report, before.as_ref());
+        }
+        for caller in late.serial_callers() {
             let selection =
                 Selection { root: RootEndpoint::Endpoint(caller.clone()), ..selection.of_all_requests() };
             let settings = FlowSettings::default();

@@ -30,9 +30,9 @@ pub(crate) mod work_after;
 
 pub use facts::{
     AbnormalFacts, BesideCall, Burst, BurstsFacts, CostFacts, CostInTail, ErrorsFacts, FindingFacts, Gap,
-    GrowsWith, Halved, NotInstrumentedFacts, OneAfterTheOtherFacts, OutsideRequestsFacts, QueueFacts,
-    ReadWithCareFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TakesLonger, TimeoutFacts,
-    WhoFacts, WorkAfterFacts,
+    GrowingCalls, GrowsWith, Halved, NotInstrumentedFacts, OneAfterTheOtherFacts, OutsideRequestsFacts,
+    QueueFacts, ReadWithCareFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TakesLonger,
+    TimeoutFacts, WhoFacts, WorkAfterFacts,
 };
 pub use late_findings::{LateFindings, LateSubject, LateTail, Saved};
 pub use late_query::ask_findings;

@@ -2,7 +2,7 @@
 //! is odd about their structure.
 
 use super::siblings::{SiblingSums, Siblings};
-use super::structure::{Durations, RetrySums, RunSums, Structure};
+use super::structure::{Durations, RetrySums, Structure};
 use super::{Outside, OutsidePart};
 use crate::flame::{Collapser, Observer, PathTable};
 use crate::requests::{RequestRef, RequestTypes, TypeCut, Weighing};
@@ -76,7 +76,6 @@ pub struct FindingsPart {
     /// The slowest request of each cut, and of those in which errors begin in an endpoint.
     pub(super) slowest: BTreeMap<u32, RequestRef>,
     pub(super) failing: BTreeMap<Endpoint, RequestRef>,
-    pub(super) runs: BTreeMap<(Endpoint, Endpoint), RunSums>,
     pub(super) retries: BTreeMap<Endpoint, RetrySums>,
     pub(super) durations: BTreeMap<Endpoint, Durations>,
     /// The longest stretches in which no call runs, of spans that make calls.
@@ -154,7 +153,6 @@ impl FindingsPart {
             });
             join(&mut all.slowest, part.slowest, slower);
             join(&mut all.failing, part.failing, slower);
-            join(&mut all.runs, part.runs, RunSums::merge);
             join(&mut all.retries, part.retries, RetrySums::merge);
             join(&mut all.durations, part.durations, Durations::merge);
             join(&mut all.stretches, part.stretches, Durations::merge);
@@ -373,7 +371,6 @@ impl Observer for FindingsObserver {
             .map(|((call, callee), times)| ((name(call), set.names.get(Symbol(callee)).to_owned()), times))
             .collect();
         let structure = self.structure;
-        part.runs = structure.runs.into_iter().map(|((a, b), sums)| ((name(a), name(b)), sums)).collect();
         part.retries = structure.retries.into_iter().map(|(e, sums)| (name(e), sums)).collect();
         let named = |of: Vec<Durations>| {
             let of = of.into_iter().enumerate().filter(|(_, of)| of.spans > 0);

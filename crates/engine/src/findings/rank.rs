@@ -24,7 +24,7 @@ const TAG_TYPES: usize = 20;
 /// False discoveries among the findings of a kind.
 const RATE: f64 = 0.05;
 /// A cause is worth a word if its stake is surely above this share of the mean latency.
-const WORTH_SHARE: f64 = 0.005;
+pub(super) const WORTH_SHARE: f64 = 0.005;
 /// The slowest requests of a type are worth a word if they take this many times the median, or half of them this many
 /// times: where fewer than a tenth are slow, the fastest of the tail are as all are.
 const SLOW_RATIO: f64 = 1.5;
@@ -82,7 +82,6 @@ pub fn rank(
     }
     let by_kind = [
         tails,
-        sums.one_after_the_other(),
         sums.timeouts(),
         sums.retries(),
         sums.errors(),
@@ -98,7 +97,7 @@ pub fn rank(
     let mean_us = part.latency.mean();
     let is_worth = |finding: &Finding| finding.least_us() >= WORTH_SHARE * mean_us;
     let mut all: Vec<Finding> = by_kind.into_iter().flat_map(certain).collect();
-    // What runs one after the other, or is repeated, without costing anything is no finding; errors always are.
+    // What is repeated without costing anything is no finding; errors always are.
     let is_tail = |finding: &&Finding| finding.kind() == FindingKind::SlowTail;
     // What makes one type clearly slow also counts in those that it makes a little slower.
     let slow: Vec<FindingPlace> =
@@ -154,6 +153,7 @@ pub fn rank(
         all_types,
         tested,
         left_out,
+        growing: sums.growing(),
         over_time: over_time(types),
         over_time_before,
     }

@@ -1,7 +1,7 @@
 //! The findings as plain data, from which crate `view` makes sentences.
 
 use super::facts::{
-    FindingFacts, OneAfterTheOtherFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TakesLonger, WhoFacts,
+    FindingFacts, GrowingCalls, SharedTag, SinceWhenFacts, SlowTailFacts, TakesLonger, WhoFacts,
 };
 use super::{FindingTag, TagGroup};
 use crate::flow::MendedLatency;
@@ -16,9 +16,6 @@ use serde::{Deserialize, Serialize};
 /// What costs this many times what it did before is new.
 const TWICE: f64 = 2.0;
 
-/// Callers whose flow is judged.
-const MOST_CALLERS: usize = 3;
-
 /// What a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -28,7 +25,7 @@ pub enum FindingKind {
     Changed,
     /// The slowest requests of a type spend their time in one place.
     SlowTail,
-    /// Many calls of one endpoint run one after the other.
+    /// Calls always run one after the other though nothing in the traces says that they must.
     OneAfterTheOther,
     /// Calls end at one and the same long duration.
     Timeout,
@@ -281,6 +278,8 @@ pub struct FindingsReport {
     pub tested: u64,
     /// Findings that hold too, but are not among the ten that are reported.
     pub left_out: u64,
+    /// Calls of which the number grows with something.
+    pub growing: Vec<GrowingCalls>,
     /// Latency over time.
     pub over_time: Vec<TimeBin>,
     /// The same of the requests they are compared with.
@@ -294,9 +293,6 @@ impl FindingsReport {
         for finding in &self.findings {
             match (&finding.facts, &finding.place) {
                 (FindingFacts::Errors(_), _) => out.has_errors = true,
-                (FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { caller, .. }), _) => {
-                    out.callers.push(caller.clone())
-                }
                 (
                     FindingFacts::SinceWhen(SinceWhenFacts { from_us, .. }),
                     FindingPlace::RequestType(root),
@@ -310,8 +306,6 @@ impl FindingsReport {
             }
         }
         out.subjects = self.findings.iter().filter_map(Finding::subject).collect();
-        out.callers.dedup();
-        out.callers.truncate(MOST_CALLERS);
         out
     }
 
@@ -338,8 +332,6 @@ pub struct FollowUps {
     pub tails: Vec<FollowUpTail>,
     /// Whether to find out what errors cost.
     pub has_errors: bool,
-    /// Callers: how far their flow is off.
-    pub callers: Vec<Endpoint>,
     /// Request types that change: what changed then.
     pub changes: Vec<(RequestType, u64)>,
     /// Tags of request types: which other tag they need to be slow, and what takes longer with them.

@@ -2,7 +2,10 @@
 //! of calls grows with, what to read with care.
 
 use super::candidates::{Sums, untested_finding};
-use super::{BesideCall, Finding, FindingFacts, FindingPlace, Gap, GrowsWith, ReadWithCareFacts};
+use super::siblings::{Together, TogetherKey};
+use super::{
+    BesideCall, Finding, FindingFacts, FindingPlace, Gap, GrowingCalls, GrowsWith, ReadWithCareFacts,
+};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Weight, false_discovery};
 use pathlight_trace::Endpoint;
@@ -52,26 +55,12 @@ impl Sums<'_> {
         (mean_us > 0).then(|| Gap { between: [named(before), named(after)], mean_us, spans: sums.spans })
     }
 
-    /// Returns the least and the greatest number of calls of an endpoint by spans of another that make at least two.
-    pub(super) fn numbers(&self, caller: &Endpoint, callee: &Endpoint) -> (u64, u64) {
-        let sums = self.part.siblings.numbers.get(&(caller.clone(), callee.clone()));
-        sums.map_or((0, 0), |sums| (sums.least, sums.most))
-    }
-
-    /// Returns what the number of calls grows with: of tags and duration of the call right before them that which
-    /// explains most of its variance.
-    pub(super) fn grows_with(&self, caller: &Endpoint, callee: &Endpoint) -> Option<GrowsWith> {
-        let rows = self.part.siblings.together.iter().filter(|(key, _)| key.0 == *caller && key.1 == *callee);
-        let rows: Vec<_> = rows.filter_map(|(key, sums)| Some((key, sums.correlation()?))).collect();
-        let p: Vec<f64> = rows.iter().map(|(_, (_, p))| *p).collect();
-        let certain = rows.into_iter().zip(false_discovery(&p, 0.05)).filter(|(_, is_certain)| *is_certain);
-        let ((key, (r, _)), _) =
-            certain.reduce(|best, next| if next.0.1.0 > best.0.1.0 { next } else { best })?;
-        (r * r >= EXPLAINED).then(|| GrowsWith {
-            endpoint: key.2.clone(),
-            tag: Some(key.3.clone()).filter(|tag| !tag.is_empty()),
-            correlation: r,
-        })
+    /// Returns what numbers of calls grow with: of tags and duration of the call right before them that which explains most of
+    /// their variance.
+    pub(super) fn growing(&self) -> Vec<GrowingCalls> {
+        let rows: Vec<_> = self.part.siblings.together.iter().collect();
+        let calls = rows.chunk_by(|a, b| (&a.0.0, &a.0.1) == (&b.0.0, &b.0.1));
+        calls.filter_map(grows_with).collect()
     }
 
     /// Returns what the data lacks, and clocks that could not be set.
@@ -96,4 +85,17 @@ impl Sums<'_> {
         });
         vec![untested_finding(FindingPlace::Data, n, of, facts)]
     }
+}
+
+/// Returns what the number of calls of one endpoint by one caller grows with, if anything.
+fn grows_with(rows: &[(&TogetherKey, &Together)]) -> Option<GrowingCalls> {
+    let rows: Vec<_> = rows.iter().filter_map(|(key, sums)| Some((*key, sums.correlation()?))).collect();
+    let p: Vec<f64> = rows.iter().map(|(_, (_, p))| *p).collect();
+    let certain = rows.into_iter().zip(false_discovery(&p, 0.05)).filter(|(_, is_certain)| *is_certain);
+    let ((key, (r, _)), _) =
+        certain.reduce(|best, next| if next.0.1.0 > best.0.1.0 { next } else { best })?;
+    let (caller, callee, endpoint, tag) = key.clone();
+    let tag = Some(tag).filter(|tag| !tag.is_empty());
+    let with = GrowsWith { endpoint, tag, correlation: r };
+    (r * r >= EXPLAINED).then_some(GrowingCalls { caller, callee, with })
 }

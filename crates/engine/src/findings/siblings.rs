@@ -60,20 +60,6 @@ impl Together {
     }
 }
 
-/// How many calls of one endpoint a span makes that makes at least two.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Numbers {
-    pub least: u64,
-    pub most: u64,
-}
-
-impl Numbers {
-    pub fn merge(&mut self, other: Numbers) {
-        self.least = if self.least == 0 { other.least } else { self.least.min(other.least) };
-        self.most = self.most.max(other.most);
-    }
-}
-
 /// Calls of one endpoint that run beside those of another: how long, and from when to when after the start of their caller, by
 /// weight: in units of 1/256 calls and microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,14 +94,12 @@ impl GapSums {
 }
 
 /// By (caller, callee, the call before them, a tag of that; empty: its duration).
-pub(super) type TogetherOf = BTreeMap<(Endpoint, Endpoint, Endpoint, String), Together>;
+pub(super) type TogetherKey = (Endpoint, Endpoint, Endpoint, String);
 
 /// What is known of the calls of spans; an accumulator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SiblingSums {
-    /// Sums by (caller, callee).
-    pub numbers: BTreeMap<(Endpoint, Endpoint), Numbers>,
-    pub together: TogetherOf,
+    pub together: BTreeMap<TogetherKey, Together>,
     /// By a call and what runs beside it.
     pub beside: BTreeMap<(Endpoint, Endpoint), Beside>,
     /// By span, the call before and the call after; without a name where there is none.
@@ -124,7 +108,6 @@ pub(super) struct SiblingSums {
 
 impl SiblingSums {
     pub fn merge(&mut self, other: SiblingSums) {
-        other.numbers.into_iter().for_each(|(key, sums)| self.numbers.entry(key).or_default().merge(sums));
         other.together.into_iter().for_each(|(key, sums)| self.together.entry(key).or_default().merge(sums));
         other.beside.into_iter().for_each(|(key, sums)| self.beside.entry(key).or_default().merge(sums));
         other.gaps.into_iter().for_each(|(key, sums)| self.gaps.entry(key).or_default().merge(sums));
@@ -142,7 +125,6 @@ pub(super) struct Siblings {
     order: Vec<(u32, u32)>,
     /// By pair of key and value.
     values: Vec<u64>,
-    numbers: FxHashMap<(u32, u32), Numbers>,
     /// The last number is that of the key; [`NO_ROW`]: the duration.
     together: FxHashMap<[u32; 4], Together>,
     beside: FxHashMap<(u32, u32), Beside>,
@@ -157,7 +139,6 @@ impl Siblings {
             children: Vec::new(),
             order: Vec::new(),
             values: vec![UNKNOWN; set.tags.pairs()],
-            numbers: FxHashMap::default(),
             together: FxHashMap::default(),
             beside: FxHashMap::default(),
             gaps: FxHashMap::default(),
@@ -240,7 +221,6 @@ impl Siblings {
         for same in order.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1) {
             let (callee, first) = same[0];
             let n = same.len() as u64;
-            self.numbers.entry((caller, callee)).or_default().merge(Numbers { least: n, most: n });
             let before = first.checked_sub(1).map(|before| children[before as usize]);
             let start_us = tree.start_us[children[first as usize] as usize];
             let Some(before) = before.filter(|&before| tree.end_us[before as usize] <= start_us) else {
@@ -278,7 +258,6 @@ impl Siblings {
         };
         let together = self.together.into_iter();
         SiblingSums {
-            numbers: self.numbers.into_iter().map(|((a, b), sums)| ((name(a), name(b)), sums)).collect(),
             together: together
                 .map(|([a, b, c, d], sums)| ((name(a), name(b), name(c), key(d)), sums))
                 .collect(),

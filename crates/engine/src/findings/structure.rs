@@ -1,5 +1,4 @@
-//! Oddities in the structure of one request: calls one after the other, calls made again after an error, calls that
-//! all take equally long.
+//! Oddities in the structure of one request: calls made again after an error, calls that all take equally long.
 
 use pathlight_base::statistics::{Sample, Weight, WeightedSum, Weights, log_bin, log_bin_middle_us};
 use pathlight_trace::calls::caller_stopped;
@@ -8,32 +7,10 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Calls of one endpoint one after the other that are worth a word.
-const MIN_RUN: u32 = 4;
 /// Durations from here on are counted one by one: 40 ms, so that the counts around a timeout of 50 ms are known.
 const MIN_COUNTED_US: u64 = 40_000;
 /// A span of which one child takes this share waits for that child; what ends it is found there.
 const ONE_CHILD: f64 = 0.95;
-
-/// Calls of one endpoint by one caller, one after the other: sums over the requests that have such a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct RunSums {
-    pub runs: u64,
-    pub calls: u64,
-    /// What side by side would save per request.
-    pub saving: Sample,
-    /// The weight of the same requests by bin of that, in units of 1/256.
-    pub savings: BTreeMap<u32, u64>,
-}
-
-impl RunSums {
-    pub fn merge(&mut self, other: RunSums) {
-        self.runs += other.runs;
-        self.calls += other.calls;
-        self.saving.merge(&other.saving);
-        add_bins(&mut self.savings, other.savings);
-    }
-}
 
 /// Calls of one endpoint made again after an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,13 +65,6 @@ impl Durations {
     }
 }
 
-/// Adds counts by bin.
-pub(super) fn add_bins(into: &mut BTreeMap<u32, u64>, from: BTreeMap<u32, u64>) {
-    for (bin, count) in from {
-        *into.entry(bin).or_default() += count;
-    }
-}
-
 /// Returns the value at which the weight by bin reaches so many units, in microseconds: the middle of its bin; 0 if there are
 /// fewer.
 pub(super) fn value_at(bins: impl Iterator<Item = (u32, u128)>, units: u128) -> f64 {
@@ -113,10 +83,7 @@ pub(super) fn value_at(bins: impl Iterator<Item = (u32, u128)>, units: u128) -> 
 struct Calls {
     /// Number of the span looked at, from 1 on: others have left nothing behind.
     parent: u64,
-    /// The run so far: calls, their time, the longest, the end of the last.
-    run: u32,
-    sum_us: u64,
-    longest_us: u64,
+    /// Latest end of a call.
     end_us: u64,
     /// Start of the last call, and whether it failed.
     last_start_us: u64,
@@ -143,17 +110,13 @@ fn longest_stretch_us(tree: &Tree, span: u32) -> Option<u64> {
 /// Sweeps requests; its sums are by numbers of the set.
 pub(super) struct Structure {
     calls: Vec<Calls>,
-    touched: Vec<u32>,
     number: u64,
-    /// Sums by (caller, callee).
-    pub runs: FxHashMap<(u32, u32), RunSums>,
     pub retries: FxHashMap<u32, RetrySums>,
     /// One per endpoint.
     pub durations: Vec<Durations>,
     /// The same of the longest stretch in which no call runs: a call that nobody recorded may end there by its timeout.
     pub stretches: Vec<Durations>,
-    /// Of the current request: what each (caller, callee) would save, and what each retried endpoint cost.
-    savings: Vec<((u32, u32), u32, u64)>,
+    /// What each endpoint that was called again cost the current request.
     costs: Vec<(u32, u64)>,
     /// How many requests it counts as.
     pub weight: Weight,
@@ -164,13 +127,10 @@ impl Structure {
         let endpoints = set.endpoints().len();
         Structure {
             calls: vec![Calls::default(); endpoints],
-            touched: Vec::new(),
             number: 0,
-            runs: FxHashMap::default(),
             retries: FxHashMap::default(),
             durations: vec![Durations::default(); endpoints],
             stretches: vec![Durations::default(); endpoints],
-            savings: Vec::new(),
             costs: Vec::new(),
             weight: Weight::ONE,
         }
@@ -195,62 +155,28 @@ impl Structure {
             return;
         }
         for child in tree.sync_children(span) {
-            self.call(set, tree, endpoint, child);
+            self.call(set, tree, child);
         }
-        let mut touched = std::mem::take(&mut self.touched);
-        touched.drain(..).for_each(|called| self.end_run(endpoint, called));
-        self.touched = touched;
     }
 
-    fn call(&mut self, set: &TraceSet, tree: &Tree, caller: u32, child: u32) {
+    fn call(&mut self, set: &TraceSet, tree: &Tree, child: u32) {
         let row = tree.row(child);
         let endpoint = set.endpoint(row).0;
         let (start, end) = (tree.start_us[child as usize], tree.end_us[child as usize]);
         let calls = &mut self.calls[endpoint as usize];
         if calls.parent != self.number {
             *calls = Calls { parent: self.number, ..Calls::default() };
-            self.touched.push(endpoint);
-        }
-        let follows = calls.run > 0 && start >= calls.end_us;
-        if follows && calls.has_failed {
+        } else if start >= calls.end_us && calls.has_failed {
             self.costs.push((endpoint, start - calls.last_start_us));
         }
-        if calls.run > 0 && !follows {
-            self.end_run(caller, endpoint);
-        }
-        let calls = &mut self.calls[endpoint as usize];
-        calls.run += 1;
-        calls.sum_us += end - start;
-        calls.longest_us = calls.longest_us.max(end - start);
         calls.end_us = calls.end_us.max(end);
         calls.last_start_us = start;
         calls.has_failed = set.flags(row).has(Flags::ERROR);
     }
 
-    /// Notes a run that ends, and forgets it.
-    fn end_run(&mut self, caller: u32, endpoint: u32) {
-        let calls = &mut self.calls[endpoint as usize];
-        if calls.run >= MIN_RUN {
-            self.savings.push(((caller, endpoint), calls.run, calls.sum_us - calls.longest_us));
-        }
-        (calls.run, calls.sum_us, calls.longest_us) = (0, 0, 0);
-    }
-
     /// Ends a request of which all spans were looked at. `on_path_us` is the time that an endpoint's spans on the critical
     /// path take.
     pub fn end_request(&mut self, on_path_us: impl Fn(EndpointId) -> u64) {
-        self.savings.sort_unstable();
-        for same in self.savings.chunk_by(|a, b| a.0 == b.0) {
-            // No more than what its spans on the path take: the rest does not delay the request.
-            let saving = same.iter().map(|run| u128::from(run.2)).sum::<u128>();
-            let saving = saving.min(on_path_us(EndpointId(same[0].0.1)).into()) as u64;
-            let sums = self.runs.entry(same[0].0).or_default();
-            sums.runs += same.len() as u64;
-            sums.calls += same.iter().map(|run| u64::from(run.1)).sum::<u64>();
-            sums.saving.add(saving, self.weight);
-            *sums.savings.entry(log_bin(saving)).or_default() += u64::from(self.weight.units());
-        }
-        self.savings.clear();
         self.costs.sort_unstable();
         for same in self.costs.chunk_by(|a, b| a.0 == b.0) {
             let sums = self.retries.entry(same[0].0).or_default();

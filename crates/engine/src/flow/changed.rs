@@ -92,7 +92,7 @@ impl ChangedTree {
             timeouts.map(|timeout| (CallSpans::new(set, &timeout.of), timeout.clone())).collect();
         timeouts.sort_by_key(|(_, timeout)| timeout.after_us);
         ChangedTree {
-            preparer: Preparer::new(set, model, overlap, &changes.parallel),
+            preparer: Preparer::new(set, model, overlap, changes),
             changes: by_endpoint,
             timeouts,
             timeout_of: Vec::new(),

@@ -124,6 +124,16 @@ pub struct Parallel {
     pub second: NodeName,
 }
 
+/// All calls of these endpoints by a parent, those of one endpoint among themselves too, no longer wait for each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CallsBeside {
+    /// The endpoint that calls, as `[service, operation]`.
+    pub parent: Endpoint,
+    /// The endpoints that are called.
+    pub callees: Vec<Endpoint>,
+}
+
 /// A target of calls.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CallTarget {
@@ -167,6 +177,8 @@ pub struct Changes {
     pub latencies: Vec<LatencyChange>,
     /// Edges taken out.
     pub parallel: Vec<Parallel>,
+    /// Groups of calls that run side by side.
+    pub beside: Vec<CallsBeside>,
     /// Timeouts, one for a target; a call of two targets is given up after the shorter one.
     pub timeouts: Vec<CallTimeout>,
     /// Subjects: parts of services at all endpoints.
@@ -178,8 +190,9 @@ pub struct Changes {
 impl Changes {
     /// Returns whether something else changes than times in queues.
     pub(crate) fn has_more_than_queues(&self) -> bool {
-        let Changes { latencies, parallel, timeouts, subjects, queues: _ } = self;
-        !(latencies.is_empty() && parallel.is_empty() && timeouts.is_empty() && subjects.is_empty())
+        let Changes { latencies, parallel, beside, timeouts, subjects, queues: _ } = self;
+        let has_order = !(parallel.is_empty() && beside.is_empty());
+        has_order || !(latencies.is_empty() && timeouts.is_empty() && subjects.is_empty())
     }
 }
 

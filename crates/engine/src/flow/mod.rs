@@ -23,6 +23,7 @@ mod pressure;
 pub(crate) mod query;
 mod report;
 mod savings;
+mod serial;
 pub(crate) mod summed;
 mod target;
 mod timeout;
@@ -32,8 +33,8 @@ mod whatif;
 pub use aggregate::{PairCounts, WHOLE_PPM};
 pub use calls::{CallTimes, CallsOf};
 pub use changes::{
-    CallTarget, CallTimeout, ChangeOf, Changes, LatencyChange, Parallel, QueueName, QueueTimeChange,
-    SubjectChange, SubjectTime,
+    CallTarget, CallTimeout, CallsBeside, ChangeOf, Changes, LatencyChange, Parallel, QueueName,
+    QueueTimeChange, SubjectChange, SubjectTime,
 };
 pub use graph::{FlowGraph, LearnedEdge, Relation, SyncNode};
 pub use levels::{Level, MendedLatency};
@@ -48,6 +49,10 @@ pub use report::{
     ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, MethodErrors,
 };
 pub use savings::{EndpointSaving, FASTER_PERCENT, SavedAt, Saving, SavingsPart, SavingsReport, SavingsRun};
+pub use serial::{
+    ArgumentRun, ArgumentSums, CallPair, Candidates, ParalleliseReport, SerialGroup, SerialRun, SerialSums,
+    SideBySideRun, SideBySideSums,
+};
 pub use summed::{MOST_NODES, NoFlow, REPEATS};
 pub use target::{AnyWay, CallBudget, Quantile, TargetPart, TargetReport, TargetWay};
 pub use timeout::TimeoutReport;

@@ -4,9 +4,9 @@ use crate::EngineError;
 use crate::flame::pack_sorted;
 use crate::flow::paper::{InvocationKey, PredictorTraining, Predictors};
 use crate::flow::{
-    Bindings, CalleeCounter, Callees, CalleesFor, CallsOf, Changes, FlowGraph, FlowModel, FlowSample,
-    FlowWalk, Invocations, KeyFinder, NodeIndex, NodeTable, PairCounts, PartTimesRun, SavingsRun, Tester,
-    Trainer, WhatIfRun, WhichRequests, Within,
+    ArgumentRun, Bindings, CallPair, CalleeCounter, Callees, CalleesFor, CallsBeside, CallsOf, Changes,
+    FlowGraph, FlowModel, FlowSample, FlowWalk, Invocations, KeyFinder, NodeIndex, NodeTable, PairCounts,
+    PartTimesRun, SavingsRun, SerialRun, SideBySideRun, Tester, Trainer, WhatIfRun, WhichRequests, Within,
 };
 use crate::requests::{RootEndpoint, Selection};
 use crate::verdict::Subject;
@@ -39,6 +39,12 @@ pub(crate) enum FlowPass {
     Savings { model: FlowModel },
     /// Self times of the spans of a subject.
     PartTimes { subject: Subject },
+    /// How calls follow one another.
+    Serial,
+    /// What tags of calls have in common.
+    Arguments { pairs: Vec<CallPair> },
+    /// Latencies if groups of calls ran side by side.
+    SideBySide { model: FlowModel, groups: Vec<CallsBeside> },
 }
 
 impl FlowPass {
@@ -97,6 +103,9 @@ enum Running {
     WhatIf(Box<WhatIfRun>),
     Savings(Box<SavingsRun>),
     PartTimes(Box<PartTimesRun>),
+    Serial(Box<SerialRun>),
+    Arguments(Box<ArgumentRun>),
+    SideBySide(Box<SideBySideRun>),
 }
 
 /// A pass of a flow being run over one session, in steps.
@@ -176,6 +185,14 @@ impl Running {
             FlowPass::PartTimes { subject } => {
                 Running::PartTimes(Box::new(PartTimesRun::new(set, requests(), subject)))
             }
+            FlowPass::Serial => Running::Serial(Box::new(SerialRun::new(set, overlap, within))),
+            FlowPass::Arguments { pairs } => {
+                Running::Arguments(Box::new(ArgumentRun::new(set, within, pairs)))
+            }
+            FlowPass::SideBySide { model, groups } => {
+                let model = Arc::new(model.clone());
+                Running::SideBySide(Box::new(SideBySideRun::new(set, model, overlap, requests(), groups)))
+            }
         }
     }
 
@@ -192,6 +209,9 @@ impl Running {
             Running::WhatIf(visit) => walk.step(set, visit.as_mut(), time_is_up),
             Running::Savings(visit) => walk.step(set, visit.as_mut(), time_is_up),
             Running::PartTimes(visit) => walk.step(set, visit.as_mut(), time_is_up),
+            Running::Serial(visit) => walk.step(set, visit.as_mut(), time_is_up),
+            Running::Arguments(visit) => walk.step(set, visit.as_mut(), time_is_up),
+            Running::SideBySide(visit) => walk.step(set, visit.as_mut(), time_is_up),
         }
     }
 
@@ -218,6 +238,9 @@ impl Running {
             Running::WhatIf(run) => encoding::write(&run.finish(set)),
             Running::Savings(run) => encoding::write(&run.finish(set)),
             Running::PartTimes(run) => encoding::write(&run.finish(set)),
+            Running::Serial(run) => encoding::write(&run.finish(set)),
+            Running::Arguments(run) => encoding::write(&run.finish(set)),
+            Running::SideBySide(run) => encoding::write(&run.finish()),
         }
     }
 }

@@ -6,7 +6,7 @@
 //! invocation, across a pause, of two calls that other invocations have in the other order.
 
 use super::changes::scaled_us;
-use super::{Child, FlowGraph, NodeIndex, NodeTable, Order, PairCounts, Parallel, Relation};
+use super::{Changes, Child, FlowGraph, NodeIndex, NodeTable, Order, PairCounts, Relation};
 use pathlight_trace::{NO_ROW, Overlap, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -177,6 +177,8 @@ pub(super) struct Preparer {
     overlap: Overlap,
     /// Edges taken out of the flow of each table.
     removed: Vec<Vec<(u32, u32)>>,
+    /// By table, groups of nodes between which all edges are taken out: by node, whether it is one of them.
+    beside: Vec<Vec<Vec<bool>>>,
     order: Order,
     own: OwnTime,
     children: Vec<Child>,
@@ -185,9 +187,9 @@ pub(super) struct Preparer {
 }
 
 impl Preparer {
-    pub fn new(set: &TraceSet, model: Arc<FlowModel>, overlap: Overlap, parallel: &[Parallel]) -> Preparer {
+    pub fn new(set: &TraceSet, model: Arc<FlowModel>, overlap: Overlap, changes: &Changes) -> Preparer {
         let mut removed = vec![Vec::new(); model.tables.len()];
-        for change in parallel {
+        for change in &changes.parallel {
             let parent = (change.service.as_str(), change.operation.as_str());
             let at = model
                 .tables
@@ -199,11 +201,25 @@ impl Preparer {
                 removed[at].extend([(a, b), (b, a)]);
             }
         }
+        let mut beside = vec![Vec::new(); model.tables.len()];
+        for calls in &changes.beside {
+            let tables = model.tables.iter().zip(&mut beside);
+            for (table, groups) in tables.filter(|(table, _)| table.parent == calls.parent) {
+                let called = table.callees.iter().filter(|callee| calls.callees.contains(&callee.name));
+                let mut group = vec![false; table.len as usize];
+                for callee in called {
+                    let nodes = callee.kept + u32::from(callee.has_rest);
+                    (callee.base..callee.base + nodes).for_each(|node| group[node as usize] = true);
+                }
+                groups.push(group);
+            }
+        }
         Preparer {
             index: NodeIndex::new(set, &model.tables),
             model,
             overlap,
             removed,
+            beside,
             order: Order::default(),
             own: OwnTime::default(),
             children: Vec::new(),
@@ -272,7 +288,11 @@ impl Preparer {
 
     fn push(&mut self, table: usize, target: u32, out: &mut Prepared) {
         let (order, flow, either) = (&self.order, &self.model.flows[table], &self.model.either[table]);
-        let removed = &self.removed[table];
+        let (removed, beside) = (&self.removed[table], &self.beside[table]);
+        let is_kept = |from: u32, to: u32| {
+            let is_beside = |group: &Vec<bool>| group[from as usize] && group[to as usize];
+            !removed.contains(&(from, to)) && !beside.iter().any(is_beside)
+        };
         let children = order.children();
         let words = children.len().div_ceil(64);
         self.rows.clear();
@@ -292,7 +312,7 @@ impl Preparer {
                 let is_here = (q as usize) < paused && either.has(earlier.node as usize, child.node as usize);
                 if is_here || flow.has(earlier.node, child.node) {
                     latest = latest.max(earlier.end_us);
-                    if removed.is_empty() || !removed.contains(&(earlier.node, child.node)) {
+                    if is_kept(earlier.node, child.node) {
                         self.rows[p * words + q as usize / 64] |= 1 << (q % 64);
                     }
                 }

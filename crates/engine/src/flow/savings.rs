@@ -2,7 +2,7 @@
 
 use super::changes::scaled_us;
 use super::prepare::{Evaluator, Prepared, Preparer, Stretches};
-use super::{FlowModel, Visit, WhichRequests};
+use super::{Changes, FlowModel, Visit, WhichRequests};
 use crate::flame::{pack_sorted, unpack_sorted};
 use crate::verdict::answer_of_other_service;
 use pathlight_base::sort::CompactSort as _;
@@ -17,11 +17,41 @@ pub const FASTER_PERCENT: [u32; 3] = [10, 50, 100];
 
 /// Latencies that one endpoint changes, before and after; both sorted, as differences.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Changed {
+pub(super) struct ChangedLatencies {
     before_us: Vec<u64>,
     after_us: Vec<u64>,
     /// Time that these requests save.
     saved: Moments,
+}
+
+impl ChangedLatencies {
+    /// Returns those of some requests: before, after.
+    pub fn of(pairs: &[(u64, u64)]) -> ChangedLatencies {
+        let packed = |mut values: Vec<u64>| {
+            values.sort_unstable();
+            pack_sorted(values)
+        };
+        let mut saved = Moments::default();
+        pairs.iter().for_each(|p| saved.add(p.0.saturating_sub(p.1)));
+        ChangedLatencies {
+            before_us: packed(pairs.iter().map(|p| p.0).collect()),
+            after_us: packed(pairs.iter().map(|p| p.1).collect()),
+            saved,
+        }
+    }
+
+    /// Adds those of other requests.
+    pub fn merge(&mut self, other: ChangedLatencies) {
+        merge_sorted(&mut self.before_us, other.before_us);
+        merge_sorted(&mut self.after_us, other.after_us);
+        self.saved.merge(other.saved);
+    }
+
+    /// Returns how many there are, and what they save among all requests, whose latencies are sorted.
+    pub fn finish(self, all: (&[u64], &Percentiles)) -> (u64, Saving) {
+        let (before, after) = (unpack_sorted(self.before_us), unpack_sorted(self.after_us));
+        (before.len() as u64, saving(all, (&before, &after), self.saved))
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +59,7 @@ struct EndpointChanges {
     spans: u64,
     waiting_spans: u64,
     requests: u64,
-    levels: [Changed; 3],
+    levels: [ChangedLatencies; 3],
 }
 
 /// Latencies, and by endpoint those it changes: the accumulator.
@@ -126,9 +156,7 @@ impl SavingsPart {
                 into.waiting_spans += changes.waiting_spans;
                 into.requests += changes.requests;
                 for (level, changed) in into.levels.iter_mut().zip(changes.levels) {
-                    merge_sorted(&mut level.before_us, changed.before_us);
-                    merge_sorted(&mut level.after_us, changed.after_us);
-                    level.saved.merge(changed.saved);
+                    level.merge(changed);
                 }
             }
         }
@@ -141,11 +169,8 @@ impl SavingsPart {
         let latency_us = Percentiles::of_sorted(&sorted);
         let mut endpoints: Vec<EndpointSaving> = Vec::with_capacity(self.by_endpoint.len());
         for (Endpoint { service, operation }, changes) in self.by_endpoint {
-            let affected = changes.levels[2].before_us.len() as u64;
-            let [faster_10, faster_50, faster_100] = changes.levels.map(|changed| {
-                let (before, after) = (unpack_sorted(changed.before_us), unpack_sorted(changed.after_us));
-                saving((&sorted, &latency_us), (&before, &after), changed.saved)
-            });
+            let [(_, faster_10), (_, faster_50), (affected, faster_100)] =
+                changes.levels.map(|changed| changed.finish((&sorted, &latency_us)));
             let (spans, waiting_spans, requests) = (changes.spans, changes.waiting_spans, changes.requests);
             let saved_us = SavedAt { faster_10, faster_50, faster_100 };
             endpoints.push(EndpointSaving {
@@ -265,7 +290,7 @@ impl SavingsRun {
         requests: WhichRequests,
     ) -> SavingsRun {
         SavingsRun {
-            preparer: Preparer::new(set, model, overlap, &[]),
+            preparer: Preparer::new(set, model, overlap, &Changes::default()),
             requests,
             prepared: Prepared::default(),
             evaluator: Evaluator::default(),
@@ -291,22 +316,10 @@ impl SavingsRun {
     /// Finishes the run; returns its accumulator.
     pub fn finish(mut self, set: &TraceSet) -> SavingsPart {
         self.latencies.sort_unstable();
-        let packed = |mut values: Vec<u64>| {
-            values.sort_unstable();
-            pack_sorted(values)
-        };
         let mut by_endpoint = BTreeMap::new();
         for ((service, operation), found) in set.endpoints().zip(self.found) {
             if found.spans > 0 {
-                let levels = found.levels.map(|pairs| {
-                    let mut saved = Moments::default();
-                    pairs.iter().for_each(|p| saved.add(p.0.saturating_sub(p.1)));
-                    Changed {
-                        before_us: packed(pairs.iter().map(|p| p.0).collect()),
-                        after_us: packed(pairs.iter().map(|p| p.1).collect()),
-                        saved,
-                    }
-                });
+                let levels = found.levels.map(|pairs| ChangedLatencies::of(&pairs));
                 let Found { spans, waiting_spans, requests, .. } = found;
                 let changes = EndpointChanges { spans, waiting_spans, requests, levels };
                 by_endpoint.insert(Endpoint::new(service, operation), changes);

@@ -119,7 +119,7 @@ impl Within {
         Within { roots: Some(rows) }
     }
 
-    fn has(&self, tree: &Tree, span: u32) -> bool {
+    pub(super) fn has(&self, tree: &Tree, span: u32) -> bool {
         let Some(roots) = &self.roots else { return true };
         let row = tree.row(span);
         let after = roots.partition_point(|&root| root <= row);

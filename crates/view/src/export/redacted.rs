@@ -7,9 +7,9 @@ use crate::flow::choice::FlowChoice;
 use pathlight_backend::source::{FetchSource, Wanted};
 use pathlight_engine::diagnosis::{DiagnosisReport, GroupSubspan, PlacesReport, SetsReport};
 use pathlight_engine::findings::{
-    AbnormalFacts, CostFacts, Finding, FindingFacts, FindingPlace, FindingsReport, Gap, NotInstrumentedFacts,
-    OneAfterTheOtherFacts, QueueFacts, ReadWithCareFacts, SinceWhenFacts, SlowTailFacts, TagsReport,
-    TakesLonger, WhoFacts, WorkAfterFacts,
+    AbnormalFacts, CostFacts, Finding, FindingFacts, FindingPlace, FindingsReport, Gap, GrowingCalls,
+    NotInstrumentedFacts, OneAfterTheOtherFacts, QueueFacts, ReadWithCareFacts, SinceWhenFacts,
+    SlowTailFacts, TagsReport, TakesLonger, WhoFacts, WorkAfterFacts,
 };
 use pathlight_engine::heatmap::ColumnOrder;
 use pathlight_engine::queues::QueueExample;
@@ -38,6 +38,7 @@ pub fn findings(report: &FindingsReport, redaction: Redaction, pseudonyms: &Pseu
     let is_about_tag = |finding: &Finding| matches!(finding.place, FindingPlace::Tag { .. });
     if redaction.tags {
         out.findings.retain(|finding| !is_about_tag(finding));
+        out.growing.retain(|growing| growing.with.tag.is_none());
     }
     for finding in &mut out.findings {
         if redaction.tags {
@@ -149,6 +150,10 @@ fn walk_gap(gap: &mut Option<Gap>, see: &mut dyn FnMut(Named<'_>)) {
 fn walk(report: &mut FindingsReport, see: &mut dyn FnMut(Named<'_>)) {
     report.services.iter_mut().for_each(|time| see(Named::Service(&mut time.service)));
     report.types.iter_mut().for_each(|time| see(Named::Type(&mut time.kind)));
+    for growing in &mut report.growing {
+        let GrowingCalls { caller, callee, with } = growing;
+        [caller, callee, &mut with.endpoint].into_iter().for_each(|of| see(Named::Endpoint(of)));
+    }
     for finding in &mut report.findings {
         finding.explains.iter_mut().for_each(|other| walk_finding(other, see));
         walk_finding(finding, see);
@@ -180,8 +185,9 @@ fn walk_finding(finding: &mut Finding, see: &mut dyn FnMut(Named<'_>)) {
         FindingFacts::NotInstrumented(NotInstrumentedFacts { gap, .. }) => {
             walk_gap(gap, see);
         }
-        FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { caller, grows_with, .. }) => {
-            see(Named::Endpoint(caller));
+        FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { group, grows_with, .. }) => {
+            see(Named::Endpoint(&mut group.calls.parent));
+            group.calls.callees.iter_mut().for_each(|callee| see(Named::Endpoint(callee)));
             grows_with.iter_mut().for_each(|grows| see(Named::Endpoint(&mut grows.endpoint)));
         }
         FindingFacts::Who(WhoFacts { root, longer, .. }) => {

@@ -47,8 +47,8 @@ pub fn finding_chart(finding: &Finding) -> Option<FindingChart> {
         FindingFacts::Changed(report) => vec![bar("B", report.mean_us[1]), bar("A", report.mean_us[0])],
         FindingFacts::SlowTail(_) => return strips(finding),
         FindingFacts::SinceWhen(_) | FindingFacts::Bursts(_) => return over_time(finding),
-        FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { calls, .. }) => {
-            let drawn = calls.round().clamp(2.0, STEPS);
+        FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { group, .. }) => {
+            let drawn = group.mean_calls.round().clamp(2.0, STEPS);
             return Some(FindingChart::Steps(
                 (0..drawn as u32).map(|at| [f64::from(at) / drawn, 0.8 / drawn]).collect(),
             ));

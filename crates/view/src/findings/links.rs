@@ -24,7 +24,7 @@ pub fn show_words(finding: &Finding) -> &'static str {
     match finding.kind() {
         FindingKind::Changed => "Compare both sets",
         FindingKind::SlowTail => "Compare slow with fast",
-        FindingKind::OneAfterTheOther => "Show the flow",
+        FindingKind::OneAfterTheOther => "Show what could run side by side",
         FindingKind::Errors | FindingKind::Retries => "Show errors",
         FindingKind::Who => "Split by this tag",
         FindingKind::SinceWhen => "Show requests since then",
@@ -62,20 +62,29 @@ pub fn show_hit(finding: &Finding, address: &mut Address) {
 /// Returns what stands on the button that leads to the what-if of a finding; `None` if no percentile would fall, and while
 /// that is not known.
 pub fn what_if_words(finding: &Finding) -> Option<&'static str> {
+    if let FindingFacts::OneAfterTheOther(_) = finding.facts {
+        return Some("Show in What if");
+    }
     let mended = finding.mended.as_ref().filter(|_| finding.subject().is_some())?;
     falls(mended).next().map(|_| "Show in What if")
 }
 
-/// Sets the page up for the what-if in which the subject of a finding takes what is usual.
+/// Sets the page up for the what-if in which the subject of a finding takes what is usual, or its calls run side by side.
 pub fn show_what_if(finding: &Finding, address: &mut Address) {
     address.search.clear();
     if address.has_baseline() {
         address.speak_of(ComparedSide::B);
     }
-    let usual = finding.subject().map(|subject| SubjectChange { subject, time: SubjectTime::Usual });
     let flow = &mut address.choices.flow;
-    flow.changes = Changes { subjects: usual.into_iter().collect(), ..Changes::default() };
     flow.panel = FlowPanel::WhatIf;
+    if let FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { group, .. }) = &finding.facts {
+        flow.parents = vec![group.calls.parent.clone()];
+        flow.changes = Changes { beside: vec![group.calls.clone()], ..Changes::default() };
+        address.view = View::Flow;
+        return;
+    }
+    let usual = finding.subject().map(|subject| SubjectChange { subject, time: SubjectTime::Usual });
+    flow.changes = Changes { subjects: usual.into_iter().collect(), ..Changes::default() };
     address.view = View::Flow;
 }
 
@@ -122,8 +131,9 @@ pub fn show(finding: &Finding, address: &mut Address) {
             });
             search(address, View::Compare);
         }
-        FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { caller, .. }) => {
-            address.choices.flow.parents = vec![caller.clone()];
+        FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { group, .. }) => {
+            address.choices.flow.parents = vec![group.calls.parent.clone()];
+            address.choices.flow.panel = FlowPanel::Parallelise;
             address.view = View::Flow;
         }
         FindingFacts::Errors(_) | FindingFacts::Retries(_) => search(address, View::Errors),

@@ -392,21 +392,30 @@ fn outside_requests(out: Sentence, finding: &Finding, facts: &OutsideRequestsFac
 
 /// Says which calls run one after the other.
 fn one_after_the_other(out: Sentence, finding: &Finding, facts: &OneAfterTheOtherFacts) -> Sentence {
-    let OneAfterTheOtherFacts { caller, calls, saving_us, saving_p95_us, model_error, numbers, grows_with } =
-        facts;
-    let out = at(finding, out.number(format!("{calls:.0} calls")).text(" of ")).text(" by ").name(caller);
-    let out = some(finding, out.text(" run one after the other in "), "request")
-        .text("; side by side they would save up to ")
-        .number(duration(*saving_us))
-        .text(" each time (p95 ")
-        .number(duration(*saving_p95_us));
-    let out = match model_error {
-        Some(error) => out.text("; the model is ").number(off_words(*error)).text(" on held-out requests)."),
-        None => out.text(")."),
+    let OneAfterTheOtherFacts { group, model_error, grows_with } = facts;
+    let out = match &group.calls.callees[..] {
+        [only] => out.number(format!("{:.0} calls", group.mean_calls)).text(" of ").name(only),
+        several => several.iter().enumerate().fold(out, |out, (at, callee)| {
+            if at > 0 { out.text(", then ").name(callee) } else { out.name(callee) }
+        }),
     };
-    let (least, most) = *numbers;
+    let out = out.text(" by ").name(&group.calls.parent).text(
+        " always run one after the other, though nothing in the traces says \
+                 that they must; side by side they would make ",
+    );
+    let out = some(finding, out, "request")
+        .text(" faster and save ")
+        .number(duration(group.saved_us.mean))
+        .text(" of the mean and ")
+        .number(duration(group.saved_us.p99.max(0.0)))
+        .text(" of p99");
+    let out = match model_error {
+        Some(error) => out.text(" (the model is ").number(off_words(*error)).text(" on held-out requests)."),
+        None => out.text("."),
+    };
+    let (least, most) = group.numbers;
     match grows_with {
-        _ if least >= most => out,
+        _ if least >= most || group.calls.callees.len() > 1 => out,
         Some(grows) => {
             let out = out.text(" N+1: their number, ").number(format!("{least} to {most}"));
             let out = out.text(", grows with ");

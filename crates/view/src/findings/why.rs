@@ -1,5 +1,6 @@
 //! The method behind a finding, in two lines at most.
 
+use crate::flow::parallelise;
 use pathlight_base::format::{count, counted, duration, share};
 use pathlight_engine::findings::{
     AbnormalFacts, BurstsFacts, CostFacts, Finding, FindingFacts, OutsideRequestsFacts, SlowTailFacts,
@@ -56,10 +57,12 @@ pub fn why(finding: &Finding) -> Vec<String> {
                 .to_owned()
         }
         FindingFacts::OneAfterTheOther(_) => {
-            "At least four calls of one endpoint below one span, each starting after the one before has ended. Side \
-             by side they would take as long as the longest. At most what they take on the critical path counts. The model \
-             is the flow of their caller, learned from the earlier half of its spans and tested on the others."
-                .to_owned()
+            format!(
+                "In nearly all spans of the caller each call begins, within its usual gap, when the one before has ended; it is \
+                 always made, and no tag of it is seen to follow from the one before. What side by side would save is a what-if; \
+                 its model is the flow of the caller, learned from the earlier half of its spans and tested on the others. {}",
+                parallelise::LIMITS
+            )
         }
         FindingFacts::Timeout(TimeoutFacts { is_round, .. }) => format!(
             "At least five calls, and 2 % of all, lie within 2 % of this duration, four times as densely as around it, \

@@ -274,6 +274,8 @@ pub enum ChangeAt {
     Latency(usize),
     /// A change that runs calls side by side.
     Parallel(usize),
+    /// A group of calls that runs side by side.
+    Beside(usize),
     /// A timeout.
     Timeout(usize),
     /// A change of a subject.
@@ -288,6 +290,7 @@ impl ChangeAt {
         match self {
             ChangeAt::Latency(at) => drop(changes.latencies.remove(at)),
             ChangeAt::Parallel(at) => drop(changes.parallel.remove(at)),
+            ChangeAt::Beside(at) => drop(changes.beside.remove(at)),
             ChangeAt::Timeout(at) => drop(changes.timeouts.remove(at)),
             ChangeAt::Subject(at) => drop(changes.subjects.remove(at)),
             ChangeAt::Queue(at) => drop(changes.queues.remove(at)),
@@ -305,6 +308,10 @@ pub fn chips(changes: &Changes) -> Vec<(ChangeAt, String)> {
         let [a, b] = [&change.first, &change.second].map(|node| printable(&node.operation));
         (ChangeAt::Parallel(at), format!("{a} beside {b}"))
     });
+    let beside = changes.beside.iter().enumerate().map(|(at, change)| {
+        let names: Vec<String> = change.callees.iter().map(|callee| printable(&callee.operation)).collect();
+        (ChangeAt::Beside(at), format!("all calls of {} side by side", names.join(", ")))
+    });
     let timeouts = changes.timeouts.iter().enumerate().map(|(at, change)| {
         let n = change.retry_us.len() as u128;
         let mean_us = change.retry_us.iter().map(|&us| u128::from(us)).sum::<u128>() / n.max(1);
@@ -320,7 +327,7 @@ pub fn chips(changes: &Changes) -> Vec<(ChangeAt, String)> {
         let words = subject_time_words("message", time);
         (ChangeAt::Queue(at), format!("{}: {words}", queue_words(queue)))
     });
-    queues.chain(subjects).chain(latencies).chain(parallel).chain(timeouts).collect()
+    queues.chain(subjects).chain(latencies).chain(parallel).chain(beside).chain(timeouts).collect()
 }
 
 /// Makes one timeout of a target.
@@ -344,6 +351,9 @@ pub fn changed_nodes(report: &FlowReport, changes: &Changes) -> Vec<bool> {
         };
         changes.latencies.iter().any(|c| c.service == node.service && c.operation == node.operation)
             || changes.timeouts.iter().any(|c| is_timed_out(node, &c.of))
+            || (changes.beside.iter().filter(|calls| calls.parent == report.parent))
+                .flat_map(|calls| &calls.callees)
+                .any(|callee| callee.service == node.service && callee.operation == node.operation)
             || here.iter().any(|parallel| is_node(&parallel.first) || is_node(&parallel.second))
     };
     report.nodes.iter().map(is_changed).collect()

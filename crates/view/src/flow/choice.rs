@@ -4,8 +4,8 @@
 use crate::address::focus::{focus_name, parse_focus};
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{
-    CallTarget, CallTimeout, ChangeOf, Changes, LatencyChange, NodeName, Parallel, Quantile, QueueName,
-    QueueTimeChange, SubjectChange, SubjectTime,
+    CallTarget, CallTimeout, CallsBeside, ChangeOf, Changes, LatencyChange, NodeName, Parallel, Quantile,
+    QueueName, QueueTimeChange, SubjectChange, SubjectTime,
 };
 use pathlight_engine::verdict::{ServicePart, Subject};
 use pathlight_trace::Endpoint;
@@ -27,25 +27,28 @@ pub enum FlowPanel {
     Prediction,
     /// Savings of every endpoint.
     Savings,
+    /// Calls that could run side by side.
+    Parallelise,
     /// Time of messages in queues.
     Queues,
 }
 
 impl FlowPanel {
     /// Every panel, in the order of the page.
-    pub const ALL: [FlowPanel; 7] = [
+    pub const ALL: [FlowPanel; 8] = [
         FlowPanel::Calls,
         FlowPanel::WhatIf,
         FlowPanel::Target,
         FlowPanel::Timeout,
         FlowPanel::Prediction,
         FlowPanel::Savings,
+        FlowPanel::Parallelise,
         FlowPanel::Queues,
     ];
 
     /// Returns whether it needs the room beside it too.
     pub fn is_wide(self) -> bool {
-        !matches!(self, FlowPanel::Calls | FlowPanel::Savings)
+        !matches!(self, FlowPanel::Calls | FlowPanel::Savings | FlowPanel::Parallelise)
     }
 
     /// Returns its value of `panel=`.
@@ -57,6 +60,7 @@ impl FlowPanel {
             FlowPanel::Timeout => "timeout",
             FlowPanel::Prediction => "prediction",
             FlowPanel::Savings => "savings",
+            FlowPanel::Parallelise => "parallelise",
             FlowPanel::Queues => "queues",
         }
     }
@@ -106,6 +110,8 @@ enum ChangeText {
     WholeCall(String, String, i64, i64),
     /// Endpoint whose calls are given up: after how many microseconds, and what retries take if there are any.
     Timeout(String, String, Vec<u64>),
+    /// Parent, then the endpoints of which all calls run side by side.
+    Beside(String, String, Vec<Endpoint>),
     /// The same of all calls into a service, as [`TargetText`] has it.
     ServiceTimeout(String, Vec<u64>),
     /// Subject, share in millionths, microseconds.
@@ -295,6 +301,8 @@ fn changes_text(changes: &Changes) -> String {
             b.index,
         )
     });
+    let beside = changes.beside.iter().cloned();
+    let beside = beside.map(|c| ChangeText::Beside(c.parent.service, c.parent.operation, c.callees));
     let timeouts = changes.timeouts.iter().cloned().map(|c| {
         let us = [c.after_us].into_iter().chain(c.retry_us).collect();
         match c.of {
@@ -316,7 +324,7 @@ fn changes_text(changes: &Changes) -> String {
             ChangeText::UsualQueue(QueueText::of(queue), USUAL.to_owned())
         }
     });
-    let list = latencies.chain(parallel).chain(timeouts).chain(subjects).chain(queues);
+    let list = latencies.chain(parallel).chain(beside).chain(timeouts).chain(subjects).chain(queues);
     let list: Vec<ChangeText> = list.collect();
     serde_json::to_string(&list).unwrap_or_default()
 }
@@ -366,6 +374,9 @@ fn parse_changes(text: &str) -> Changes {
                 changes.queues.push(QueueTimeChange { queue: queue.queue(), time: SubjectTime::Usual });
             }
             ChangeText::UsualQueue(..) => {}
+            ChangeText::Beside(service, operation, callees) => {
+                changes.beside.push(CallsBeside { parent: Endpoint { service, operation }, callees });
+            }
             ChangeText::Parallel(service, operation, sa, oa, a, sb, ob, b) => {
                 changes.parallel.push(Parallel {
                     service,
@@ -410,6 +421,10 @@ mod tests {
                         add_us: 500,
                     })
                     .to_vec(),
+                beside: vec![CallsBeside {
+                    parent: Endpoint::new("a", "b"),
+                    callees: vec![Endpoint::new("c", "d"), Endpoint::new("e,\"", "f")],
+                }],
                 parallel: vec![Parallel {
                     service: "a".to_owned(),
                     operation: "b".to_owned(),

@@ -3,8 +3,8 @@
 use crate::json::parts::{Text, pretty, public_json};
 use pathlight_base::statistics::Percentiles;
 use pathlight_engine::flow::{
-    ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, SavingsReport, SyncNode,
-    TargetReport, TimeoutReport, WhatIfReport,
+    ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, ParalleliseReport, Saving,
+    SavingsReport, SerialGroup, SyncNode, TargetReport, TimeoutReport, WhatIfReport,
 };
 use pathlight_engine::verdict::service_map::{MapCall, MapService, MapTime, ServiceMapReport};
 use pathlight_trace::Endpoint;
@@ -111,6 +111,44 @@ public_json! {
         report: &'a SavingsReport = report,
         /// Error of the aggregate flow on held-out invocations, pooled as by `--evaluate`; `null` if there are none.
         model_error: Option<ErrorQuantiles> = back_test.and_then(EvaluationReport::flow_error),
+    }
+}
+
+public_json! {
+    /// With `--parallelise`: calls that always run one after the other though nothing in the traces says that they must, and what
+    /// the selected requests would save if they ran side by side.
+    Parallelise<'a>(report: &'a ParalleliseReport, back_test: Option<&EvaluationReport>) {
+        /// Selected requests.
+        requests: u64 = report.requests,
+        /// Latencies of these requests as they are.
+        latency_us: Percentiles = report.latency_us,
+        /// Groups that would save something, the greatest saving of the mean first.
+        groups: Vec<Serial<'a>> = report.groups.iter().map(Serial::of).collect(),
+        /// Groups found.
+        found: u64 = report.found,
+        /// Those that could save most, at most 40: these were tried.
+        tried: u64 = report.tried,
+        /// Pairs of calls one after the other that are left out because an argument of the second was seen to follow from the
+        /// first.
+        dependent: u64 = report.dependent,
+        /// Error of the aggregate flow on held-out invocations, pooled as by `--evaluate`; `null` if there are none.
+        model_error: Option<ErrorQuantiles> = back_test.and_then(EvaluationReport::flow_error),
+    }
+}
+
+public_json! {
+    /// Calls that always run one after the other.
+    Serial<'a>(group: &'a SerialGroup) {
+        /// The endpoint that makes them as `[service, operation]`.
+        parent: &'a Endpoint = &group.calls.parent,
+        /// The endpoints that are called, in the order in which they run; one alone is called several times.
+        callees: &'a [Endpoint] = &group.calls.callees,
+        /// Mean number of these calls in an invocation that makes them.
+        mean_calls: f64 = group.mean_calls,
+        /// Requests that would be faster if they all ran side by side.
+        affected: u64 = group.affected,
+        /// What the latency of the requests would lose.
+        saved_us: Saving = group.saved_us,
     }
 }
 
@@ -240,6 +278,14 @@ pub fn what_if(report: &WhatIfReport, back_test: Option<&EvaluationReport>) -> T
 /// Only if serde_json refuses a number, which no report holds.
 pub fn savings(report: &SavingsReport, back_test: Option<&EvaluationReport>) -> Text {
     pretty(&Savings::of(report, back_test))
+}
+
+/// Returns the JSON of `flow --parallelise`; `back_test` as for [`what_if`].
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn parallelise(report: &ParalleliseReport, back_test: Option<&EvaluationReport>) -> Text {
+    pretty(&Parallelise::of(report, back_test))
 }
 
 /// Returns the JSON of `flow --target`; `back_test` as for [`what_if`].

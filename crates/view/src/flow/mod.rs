@@ -5,6 +5,7 @@ pub mod chart;
 pub mod choice;
 pub(crate) mod json;
 pub mod map;
+pub mod parallelise;
 pub mod prediction;
 pub mod savings;
 mod table;

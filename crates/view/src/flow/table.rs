@@ -44,6 +44,10 @@ pub fn panel_words(panel: FlowPanel) -> (&'static str, &'static str) {
         }
         FlowPanel::Prediction => ("How well it predicts", "Six ways to predict held-out invocations"),
         FlowPanel::Savings => ("Savings", "What every endpoint would save, ranked"),
+        FlowPanel::Parallelise => (
+            "Parallelise",
+            "Calls that run one after the other without need, and what side by side would save",
+        ),
         FlowPanel::Queues => ("Queues", "How long messages wait between who sends and who receives them"),
     }
 }

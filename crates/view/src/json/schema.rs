@@ -78,6 +78,7 @@ fn reports() -> Vec<Report> {
         Report::new::<EvaluationReport>("### flow --evaluate"),
         Report::new::<flow::json::WhatIf>("### flow --what-if"),
         Report::new::<flow::json::Savings>("### flow --savings"),
+        Report::new::<flow::json::Parallelise>("### flow --parallelise"),
         Report::new::<flow::json::Target>("### flow --target"),
         Report::new::<flow::json::Timeout>("### flow --timeout"),
         Report::new::<flow::json::ServiceMap>("### flow --services"),

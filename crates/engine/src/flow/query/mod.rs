@@ -3,6 +3,7 @@
 
 mod evaluation;
 mod mended;
+mod parallelise;
 mod parents;
 mod savings;
 mod target;
@@ -12,6 +13,7 @@ mod what_if;
 pub use evaluation::{FlowEvaluation, MIN_CHILDREN, back_test};
 pub use mended::Mended;
 pub(crate) use mended::mended;
+pub use parallelise::Parallelise;
 pub use parents::FlowParents;
 pub use savings::Savings;
 pub use target::Target;

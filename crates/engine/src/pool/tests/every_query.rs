@@ -125,6 +125,7 @@ fn every() -> Vec<Vec<u8>> {
             .to_message(),
         queries::AmongLike { of: trace() }.to_message(),
         queries::JaegerPath { of: trace() }.to_message(),
+        queries::Parallelise { selection: all(), settings }.to_message(),
     ]
     .into()
 }
