@@ -50,6 +50,8 @@ pub struct Queries {
     pub impact: Slot<queries::Impact>,
     /// Sizes of requests.
     pub histograms: Slot<queries::Histograms>,
+    /// How much slower services and calls may become.
+    pub headroom: Slot<queries::Headroom>,
     /// Calls that could run side by side.
     pub parallelise: Slot<queries::Parallelise>,
     /// Savings of faster endpoints.

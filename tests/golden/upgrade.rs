@@ -147,6 +147,7 @@ const JSON: [(&str, &str); 30] = [
     ("flow --savings", "flow fast.json.gz --savings"),
     ("flow --parallelise", "flow fast.json.gz --parallelise"),
     ("flow --target", "flow fast.json.gz --target p50=1ms"),
+    ("flow --headroom", "flow fast.json.gz --headroom p99=10s"),
     ("flow --timeout", "flow fast.json.gz --timeout batch-coordinator:POST+/batch=1ms"),
     ("diagnosis", "diagnosis traces.json"),
     ("diagnosis --aggregate", "diagnosis traces.json --aggregate 0"),

@@ -54,7 +54,7 @@ fn bytes_are_those_of_earlier_versions() {
     });
     assert_eq!(
         sums,
-        [0x325f_c269_9a1c_cf0c, 0x1877_5327_9b2b_84fd, 0x59ce_b80d_c3a0_81b4, 0xb518_008e_daba_3251],
+        [0x325f_c269_9a1c_cf0c, 0x1877_5327_9b2b_84fd, 0x59ce_b80d_c3a0_81b4, 0x1c54_b301_3875_7a5d],
         "{sums:x?}"
     );
 }

@@ -24,6 +24,7 @@ mod analysis {
     mod flame;
     mod flow;
     mod flow_queries;
+    mod headroom;
     mod hits;
     mod impact;
     mod invariance;
@@ -35,6 +36,7 @@ mod analysis {
     mod queue_what_if;
     mod reading_cases;
     mod real_traces;
+    mod redundant;
     mod sampling;
     mod savings;
     mod sections;

@@ -8,14 +8,15 @@ use super::table::{TextTable, more};
 use pathlight_base::format::duration;
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{
-    ChangeOf, Changes, EvaluationReport, FASTER_PERCENT, FlowParent, FlowReport, ParalleliseReport, Quantile,
-    SavingsReport, TargetReport, TimeoutReport, WhatIfReport, back_test,
+    ChangeOf, Changes, EvaluationReport, FASTER_PERCENT, FlowParent, FlowReport, HeadroomReport,
+    ParalleliseReport, Quantile, SavingsReport, TargetReport, TimeoutReport, WhatIfReport, back_test,
 };
 use pathlight_engine::queries;
 use pathlight_engine::requests::{RootEndpoint, Selection, Until};
 use pathlight_engine::run::native::NativePool;
 use pathlight_trace::Endpoint;
 use pathlight_view::flow::changes::no_answer_waits;
+use pathlight_view::flow::headroom::{self, HeadroomLine};
 use pathlight_view::flow::parallelise::{self, SerialLine};
 use pathlight_view::flow::savings::{self, SavingLine};
 use pathlight_view::flow::target::{self, TargetLine};
@@ -69,6 +70,11 @@ pub struct Args {
     #[arg(long, value_name = "PERCENTILE=TIME", value_parser = written::target, group = "asks_usual",
           conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "parallelise"])]
     target: Option<(Quantile, u64)>,
+    /// Say how many times as long the own work of each service, and the calls of each endpoint, may take before a percentile of the
+    /// latency exceeds a time: p99=300ms
+    #[arg(long, value_name = "PERCENTILE=TIME", value_parser = written::target,
+          conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "parallelise", "target", "timeout"])]
+    headroom: Option<(Quantile, u64)>,
     /// Say which requests a timeout of the calls of an endpoint would cut, and what the latency would be if such calls fail
     /// fast or are made once more: SERVICE:OPERATION=200ms, or in:SERVICE=200ms for all calls into a service; without a time
     /// the least that cuts at most 0.1 % of the calls, or of those in the files of --baseline
@@ -132,6 +138,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             json::flow_target(&report, Some(&test))? + "\n"
         } else {
             target_text(&Rc::new(report), &test, rows)
+        }
+    } else if let Some((quantile, limit_us)) = args.headroom {
+        let test = back_test(&mut pool, &selection, settings, min_children)?;
+        let report = pool.run(queries::Headroom { selection, settings, quantile, limit_us })?;
+        if common.json {
+            json::flow_headroom(&report, Some(&test))? + "\n"
+        } else {
+            headroom_text(&Rc::new(report), &test, rows)
         }
     } else if let Some((name, timeout_us)) = &args.timeout {
         let of = written::call_target(pool.sessions(), name).map_err(Failure::Usage)?;
@@ -290,6 +304,16 @@ fn parallelise_text(report: &Rc<ParalleliseReport>, test: &EvaluationReport, row
     let (table, left) = (TextTable::of(&table, 2, rows), more(report.groups.len(), rows, "group"));
     let _ = write!(out, "\nSaved if all calls of a group ran side by side:\n{table}{left}\n");
     out + parallelise::LIMITS + " " + &prediction::back_test_words(Some(test)) + "\n"
+}
+
+fn headroom_text(report: &Rc<HeadroomReport>, test: &EvaluationReport, rows: usize) -> String {
+    let mut out = headroom::sentence(report) + "\n";
+    if report.rows.is_empty() {
+        return out;
+    }
+    let table = headroom::table().filled(HeadroomLine::of(report));
+    let _ = writeln!(out, "\n{}{}", TextTable::of(&table, 2, rows), more(report.rows.len(), rows, "row"));
+    out + &prediction::back_test_words(Some(test)) + "\n"
 }
 
 fn timeout_text(report: &TimeoutReport, test: &EvaluationReport) -> String {

@@ -16,7 +16,7 @@ pub use crate::findings::tags_query::Tags;
 pub use crate::flame::histograms_query::Histograms;
 pub use crate::flame::query::{CriticalPath, PathsAtLatencies};
 pub use crate::flow::query::{
-    Flow, FlowEvaluation, FlowParents, Mended, Parallelise, Savings, Target, Timeout, WhatIf,
+    Flow, FlowEvaluation, FlowParents, Headroom, Mended, Parallelise, Savings, Target, Timeout, WhatIf,
 };
 pub use crate::heatmap::query::Heatmap;
 pub use crate::queues::missing::MissingTraces;
@@ -120,6 +120,7 @@ list! {
     VerdictHits,
     WhatIf,
     Parallelise,
+    Headroom,
 }
 
 /// Number of queries; the first byte of a message is below it.

@@ -12,8 +12,10 @@
 //!   calls. Traces of fewer than 5 spans have hardly any such page.
 //! * `wide`: one root of exactly `spans` - 1 children, all leaves, in waves of 1 to a quarter of them; the children of
 //!   a wave run side by side.
-//! * `serial`: 40 request types, each an endpoint of its own service that makes two calls or more one after the other. In half of
-//!   them neither call needs the other; [`SerialPair::all`] says which. A trace has 3 to 10 spans.
+//! * `serial`: 44 request types, each an endpoint of its own service. 40 make two calls or more one after the other; in half of them
+//!   neither call needs the other, and [`SerialPair::all`] says which. Four read rows: `same-row` the same one three times,
+//!   `row-below` the same one below two calls, `other-rows` three different ones, `unknown-rows` three that no span names. A
+//!   trace has 3 to 12 spans.
 //! * `deep`: a chain of exactly `spans` spans, each the only child of the one before, server and client in turn.
 //!
 //! A span takes about 0.65 KB of JSON, and up to 0.85 in traces of a few spans, because each brings its processes.

@@ -3,7 +3,7 @@
 //! Every random choice is made while the tree is made; a delay that is injected afterwards therefore changes times
 //! and nothing else. A parent stands before its children, so the two passes over the tree are plain loops.
 
-use super::topology::{Body, Fate, NO_PLACE, Op, PAGE_WAVE, ROWS, Topology};
+use super::topology::{Body, Fate, NO_PLACE, Op, PAGE_WAVE, Parameter, ROWS, Topology};
 use pathlight_base::statistics::Random;
 
 /// Time that a failing span which its caller cannot do without waits before it gives up, in microseconds.
@@ -155,6 +155,8 @@ pub(super) struct Plan {
     pub nodes: Vec<Node>,
     pub work: Vec<Work>,
     pub root_slow: bool,
+    /// What queries of the trace ask with that ask the same.
+    value: Option<u64>,
 }
 
 /// Conditions of one trace: how slow each service and the network are in it.
@@ -169,6 +171,7 @@ impl Plan {
         self.nodes.clear();
         self.work.clear();
         self.root_slow = false;
+        self.value = None;
     }
 
     fn add(&mut self, endpoint: u16, parent: u32, outcome: Outcome, slow: bool) -> u32 {
@@ -338,6 +341,21 @@ impl Plan {
                     self.leaf(parent, first, Some(("row.id", value)));
                     self.own(random, NO_PLACE, 250, 0.25, factor);
                     self.leaf(parent, second, Some(("query.id", value)));
+                }
+                Op::Reads { endpoint, times, parameter } => {
+                    for time in 0..times {
+                        if time > 0 {
+                            self.own(random, NO_PLACE, 250, 0.25, factor);
+                        }
+                        let value = match parameter {
+                            Parameter::Same => {
+                                Some(*self.value.get_or_insert_with(|| random.below(1_000_000)))
+                            }
+                            Parameter::Other => Some(1_000_000 + random.below(1_000_000)),
+                            Parameter::Unknown => None,
+                        };
+                        self.leaf(parent, endpoint, value.map(|value| ("db.query.parameter.id", value)));
+                    }
                 }
                 Op::Rows { first, second } => {
                     let rows = ROWS.0 + random.below(ROWS.1 - ROWS.0 + 1);

@@ -1,8 +1,8 @@
 //! The system of shape `serial`: forty endpoints that each make two calls, or more, one after the other. Half of them need not:
 //! neither call needs what the other returns. In the others the second needs the first, and the traces show it in one of four
-//! ways.
+//! ways. Four more read rows, one of them the same row again itself and one below two of its calls.
 
-use super::topology::{Definition, Fate, Leaf, RequestDefinition, Role, Step, Topology};
+use super::topology::{Definition, Fate, Leaf, Parameter, RequestDefinition, Role, Step, Topology};
 use super::{PairNeed, SerialPair};
 
 const SERVICES: [&str; 40] = [
@@ -16,6 +16,11 @@ const ROOT: &str = "GET /work";
 const FIRST: &str = "SELECT first";
 const SECOND: &str = "SELECT second";
 const LOOKUP: &str = "GET cached";
+/// Services that read the same row again, other rows, rows that no span names, and the same row below two calls.
+const READERS: [&str; 4] = ["same-row", "other-rows", "unknown-rows", "row-below"];
+const STORE: &str = "row-store";
+const CALLED: [&str; 2] = ["GET /price", "GET /stock"];
+const READ_ROW: &str = "SELECT row";
 const BACKEND: &str = "backend";
 const REMOTE: &str = "Backend/Read";
 
@@ -86,7 +91,16 @@ pub(super) fn topology(is_side_by_side: bool) -> Topology {
         .enumerate()
         .map(|(number, service)| server(service, ROOT, steps(number, is_side_by_side)));
     let backend = Definition { role: Role::GrpcServer, ..server(BACKEND, REMOTE, vec![Step::Own(9_000)]) };
-    let definitions: Vec<Definition> = roots.chain([backend]).collect();
+    let reads = |times, parameter| vec![Step::Reads(read(READ_ROW, 30_000), times, parameter)];
+    let of_reader = [
+        reads(3, Parameter::Same),
+        reads(3, Parameter::Other),
+        reads(3, Parameter::Unknown),
+        CALLED.map(|operation| Step::Call(STORE, operation, Fate::Required)).to_vec(),
+    ];
+    let readers = READERS.iter().zip(of_reader).map(|(service, steps)| server(service, ROOT, steps));
+    let called = CALLED.map(|operation| server(STORE, operation, reads(1, Parameter::Same)));
+    let definitions: Vec<Definition> = roots.chain([backend]).chain(readers).chain(called).collect();
     let request = |service| RequestDefinition {
         service,
         operation: ROOT,
@@ -94,7 +108,7 @@ pub(super) fn topology(is_side_by_side: bool) -> Topology {
         fail_per_mille: FAIL_PER_MILLE,
         slow_per_mille: 0,
     };
-    let requests: Vec<RequestDefinition> = SERVICES.into_iter().map(request).collect();
+    let requests: Vec<RequestDefinition> = SERVICES.into_iter().chain(READERS).map(request).collect();
     Topology::new(&definitions, &requests)
 }
 

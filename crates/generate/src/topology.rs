@@ -48,6 +48,8 @@ pub(super) enum Step {
     Passes(Leaf, Leaf),
     /// A query, and another one for each row that it found.
     Rows(Leaf, Leaf),
+    /// A query, so many times; all with the same parameter, that of the trace, or each with another one.
+    Reads(Leaf, u16, Parameter),
     /// Leaves out the next so many steps after a hit of the cache asked last.
     UnlessHit(u16),
     /// Leaves out the next so many steps but in so many of 1,000 cases.
@@ -64,6 +66,17 @@ pub(super) enum Step {
 
 /// Number of repeated pages of one request that run side by side.
 pub(super) const PAGE_WAVE: u64 = 4;
+
+/// What a query is asked with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Parameter {
+    /// The value that all such queries of a trace have.
+    Same,
+    /// Another one each time.
+    Other,
+    /// One that its span does not say.
+    Unknown,
+}
 
 /// Least and greatest number of rows that a query for more finds, and their mean.
 pub(super) const ROWS: (u64, u64) = (1, 9);
@@ -111,6 +124,7 @@ pub(super) enum Op {
     SlowCache { endpoint: u16 },
     Passes { first: u16, second: u16 },
     Rows { first: u16, second: u16 },
+    Reads { endpoint: u16, times: u16, parameter: Parameter },
     UnlessHit { skip: u16 },
     Sometimes { per_mille: u32, skip: u16 },
     Fork { count: u16 },
@@ -264,6 +278,9 @@ impl Topology {
                     let [first, second] = [first, second].map(|leaf| self.leaf(service, leaf));
                     Some(Op::Rows { first, second })
                 }
+                Step::Reads(leaf, times, parameter) => {
+                    Some(Op::Reads { endpoint: self.leaf(service, leaf), times, parameter })
+                }
                 Step::SlowCache(leaf) => Some(Op::SlowCache { endpoint: self.leaf(service, leaf) }),
                 Step::UnlessHit(skip) => Some(Op::UnlessHit { skip }),
                 Step::Sometimes(per_mille, skip) => Some(Op::Sometimes { per_mille, skip }),
@@ -386,6 +403,7 @@ impl Topology {
                     base += size(endpoint);
                     miss = f64::from(miss_per_mille) / 1000.0;
                 }
+                Op::Reads { endpoint, times, .. } => base += f64::from(times) * size(endpoint),
                 Op::Passes { first, second } => base += size(first) + size(second),
                 Op::Rows { first, second } => base += size(first) + MEAN_ROWS * size(second),
                 Op::SlowCache { endpoint } => {

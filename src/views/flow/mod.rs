@@ -3,7 +3,8 @@
 pub mod changes;
 pub mod chart;
 pub mod facts;
-pub mod learn;
+pub mod headroom;
+mod learn;
 pub mod map;
 pub mod parallelise;
 mod parent;
@@ -26,6 +27,7 @@ use crate::widgets::frame::ViewFrame;
 use crate::widgets::zoom::{self, ZoomableChart as _, svg_format};
 use crate::widgets::{export, service_legend};
 use chart::FlowChart;
+use headroom::HeadroomPanel;
 use learn::Learn;
 use map::MapPanel;
 use parallelise::ParallelisePanel;
@@ -69,6 +71,7 @@ pub struct FlowView {
     table: CompanionTable<CallLine>,
     what_if: WhatIfPanel,
     target: TargetPanel,
+    headroom: HeadroomPanel,
     timeout: TimeoutPanel,
     prediction: PredictionPanel,
     savings: SavingsPanel,
@@ -134,6 +137,7 @@ impl FlowView {
         let tools = div("tools").child(modes.element()).child(&flow_tools).child(map.tools());
         let what_if = WhatIfPanel::new(page, keep);
         let target = TargetPanel::new(page, keep);
+        let headroom = HeadroomPanel::new(page, keep);
         let timeout = TimeoutPanel::new(page, keep);
         let prediction = PredictionPanel::new(page, keep);
         let savings = SavingsPanel::new(page, keep);
@@ -158,6 +162,7 @@ impl FlowView {
             .child(table.element())
             .child(what_if.element())
             .child(target.element())
+            .child(headroom.element())
             .child(timeout.element())
             .child(prediction.element())
             .child(savings.element())
@@ -183,6 +188,7 @@ impl FlowView {
             table,
             what_if,
             target,
+            headroom,
             timeout,
             prediction,
             savings,
@@ -205,6 +211,7 @@ impl FlowView {
         self.what_if.element().show(panel == FlowPanel::WhatIf);
         self.what_if.exports().show(panel == FlowPanel::WhatIf);
         self.target.element().show(panel == FlowPanel::Target);
+        self.headroom.element().show(panel == FlowPanel::Headroom);
         self.timeout.element().show(panel == FlowPanel::Timeout);
         self.prediction.element().show(panel == FlowPanel::Prediction);
         self.savings.element().show(panel == FlowPanel::Savings);
@@ -215,6 +222,7 @@ impl FlowView {
             FlowPanel::Calls => self.table.select_at(selected.map(NodeId::index)),
             FlowPanel::WhatIf => self.what_if.update(page, &report, selected),
             FlowPanel::Target => self.target.update(page),
+            FlowPanel::Headroom => self.headroom.update(page),
             FlowPanel::Timeout => self.timeout.update(page),
             FlowPanel::Prediction => self.prediction.update(page),
             FlowPanel::Savings => self.savings.update(page),

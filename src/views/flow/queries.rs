@@ -42,6 +42,11 @@ pub fn want(page: Page, address: &Address) {
                     .want(page, queries::Target { selection, baseline, settings, quantile, target_us });
             }
         }
+        FlowPanel::Headroom => {
+            if let Some((quantile, limit_us)) = choice.headroom {
+                queries.headroom.want(page, queries::Headroom { selection, settings, quantile, limit_us });
+            }
+        }
         FlowPanel::Timeout => {
             if let Some(of) = timeout::target(page) {
                 let timeout_us = choice.timeout_us(Some(&of));

@@ -4,8 +4,8 @@ use super::part::TailSums;
 use super::structure::{Durations, value_at};
 use super::tags::GroupSums;
 use super::{
-    ErrorsFacts, Finding, FindingFacts, FindingPlace, FindingsPart, NotInstrumentedFacts, RetriesFacts,
-    SharedTag, SinceWhenFacts, SlowTailFacts, TagsPart, TimeoutFacts, WhoFacts,
+    ErrorsFacts, Finding, FindingFacts, FindingPlace, FindingsPart, NotInstrumentedFacts, RedundantFacts,
+    RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TagsPart, TimeoutFacts, WhoFacts,
 };
 use crate::requests::{PercentileRange, TimedRequest, TypeCut, TypeLatencies};
 use crate::verdict::ServicesPartial;
@@ -229,6 +229,27 @@ impl Sums<'_> {
                 cost_us: sums.cost.sum() as f64 / sums.calls.requests().max(1.0),
             });
             let example = self.part.failing.get(endpoint).cloned();
+            let place = FindingPlace::Endpoint(endpoint.clone());
+            Finding {
+                stake_us,
+                interval,
+                example,
+                ..untested_finding(place, sums.cost.n(), self.requests(), facts)
+            }
+        });
+        found.collect()
+    }
+
+    /// Finds calls that repeat what was asked before.
+    pub fn redundant_calls(&self) -> Vec<Finding> {
+        let found = self.part.redundant.iter().map(|(endpoint, sums)| {
+            let (stake_us, interval) = self.mean(&sums.cost);
+            let facts = FindingFacts::RedundantCalls(RedundantFacts {
+                repeats: sums.repeats.seen,
+                by_same_caller: sums.by_same_caller,
+                cost_us: sums.cost.sum() as f64 / sums.repeats.requests().max(1.0),
+            });
+            let example = self.part.repeating.get(endpoint).cloned();
             let place = FindingPlace::Endpoint(endpoint.clone());
             Finding {
                 stake_us,

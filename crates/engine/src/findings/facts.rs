@@ -65,6 +65,8 @@ pub enum FindingFacts {
     Timeout(TimeoutFacts),
     /// See [`FindingKind::Retries`](super::FindingKind::Retries).
     Retries(RetriesFacts),
+    /// See [`FindingKind::RedundantCalls`](super::FindingKind::RedundantCalls).
+    RedundantCalls(RedundantFacts),
     /// See [`FindingKind::Errors`](super::FindingKind::Errors).
     Errors(ErrorsFacts),
     /// See [`FindingKind::Who`](super::FindingKind::Who).
@@ -205,6 +207,17 @@ pub struct OneAfterTheOtherFacts {
     pub model_error: Option<f64>,
     /// What the number of calls grows with, of calls of one endpoint.
     pub grows_with: Option<GrowsWith>,
+}
+
+/// The facts of [`FindingKind::RedundantCalls`](super::FindingKind::RedundantCalls). Times are microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RedundantFacts {
+    /// Calls that repeat an earlier one of their request.
+    pub repeats: u64,
+    /// Those of them that the span makes that made the earlier one.
+    pub by_same_caller: u64,
+    /// Mean time on the critical path that each repeat costs.
+    pub cost_us: f64,
 }
 
 /// The facts of [`FindingKind::Timeout`](super::FindingKind::Timeout). Times are microseconds.

@@ -19,6 +19,7 @@ mod points;
 pub(crate) mod query;
 mod queues;
 mod rank;
+mod redundant;
 mod report;
 mod sibling_facts;
 mod siblings;
@@ -31,8 +32,8 @@ pub(crate) mod work_after;
 pub use facts::{
     AbnormalFacts, BesideCall, Burst, BurstsFacts, CostFacts, CostInTail, ErrorsFacts, FindingFacts, Gap,
     GrowingCalls, GrowsWith, Halved, NotInstrumentedFacts, OneAfterTheOtherFacts, OutsideRequestsFacts,
-    QueueFacts, ReadWithCareFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TakesLonger,
-    TimeoutFacts, WhoFacts, WorkAfterFacts,
+    QueueFacts, ReadWithCareFacts, RedundantFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts,
+    TakesLonger, TimeoutFacts, WhoFacts, WorkAfterFacts,
 };
 pub use late_findings::{LateFindings, LateSubject, LateTail, Saved};
 pub use late_query::ask_findings;

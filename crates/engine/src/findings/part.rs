@@ -1,6 +1,7 @@
 //! The second pass: what requests spend where, what the tail of each type does otherwise than its faster half, and what
 //! is odd about their structure.
 
+use super::redundant::{Redundant, RedundantSums};
 use super::siblings::{SiblingSums, Siblings};
 use super::structure::{Durations, RetrySums, Structure};
 use super::{Outside, OutsidePart};
@@ -77,6 +78,9 @@ pub struct FindingsPart {
     pub(super) slowest: BTreeMap<u32, RequestRef>,
     pub(super) failing: BTreeMap<Endpoint, RequestRef>,
     pub(super) retries: BTreeMap<Endpoint, RetrySums>,
+    pub(super) redundant: BTreeMap<Endpoint, RedundantSums>,
+    /// The slowest request with repeated calls of an endpoint.
+    pub(super) repeating: BTreeMap<Endpoint, RequestRef>,
     pub(super) durations: BTreeMap<Endpoint, Durations>,
     /// The longest stretches in which no call runs, of spans that make calls.
     pub(super) stretches: BTreeMap<Endpoint, Durations>,
@@ -154,6 +158,8 @@ impl FindingsPart {
             join(&mut all.slowest, part.slowest, slower);
             join(&mut all.failing, part.failing, slower);
             join(&mut all.retries, part.retries, RetrySums::merge);
+            join(&mut all.redundant, part.redundant, RedundantSums::merge);
+            join(&mut all.repeating, part.repeating, slower);
             join(&mut all.durations, part.durations, Durations::merge);
             join(&mut all.stretches, part.stretches, Durations::merge);
             join(&mut all.waits, part.waits, WaitSums::merge);
@@ -181,11 +187,13 @@ pub struct FindingsObserver {
     collapser: Collapser,
     structure: Structure,
     siblings: Siblings,
+    redundant: Redundant,
     /// By the processes of a call and of its callee, each service and host.
     skewed: FxHashMap<[(Symbol, Symbol); 2], u64>,
     endpoints: Vec<PathSums>,
     tails: FxHashMap<(u32, u32), TailSums>,
     failing: BTreeMap<u32, RequestRef>,
+    repeating: BTreeMap<u32, RequestRef>,
     /// By endpoint: the request in which it was seen last with a call of its own, and in which errors began in it.
     has_calls: Vec<u64>,
     has_failed: Vec<u64>,
@@ -218,10 +226,12 @@ impl FindingsObserver {
             collapser: Collapser::new(set),
             structure: Structure::new(set),
             siblings: Siblings::new(set),
+            redundant: Redundant::new(set),
             skewed: FxHashMap::default(),
             endpoints: vec![PathSums::default(); endpoints],
             tails: FxHashMap::default(),
             failing: BTreeMap::new(),
+            repeating: BTreeMap::new(),
             has_calls: vec![0; endpoints],
             has_failed: vec![0; endpoints],
             inclusive_us: FxHashMap::default(),
@@ -259,6 +269,9 @@ impl FindingsObserver {
                     origins.push(endpoint);
                 }
             }
+        }
+        if self.redundant.is_on() {
+            (root + 1..tree.subtree_end[root as usize]).for_each(|i| self.redundant.look(set, tree, i));
         }
         origins
     }
@@ -352,7 +365,11 @@ impl Observer for FindingsObserver {
             note_slowest(&mut self.part.slowest, cut, set, facts);
         }
         let inclusive_us = &self.inclusive_us;
-        self.structure.end_request(|endpoint| inclusive_us.get(&endpoint.0).copied().unwrap_or(0));
+        let on_path_us = |endpoint: u32| inclusive_us.get(&endpoint).copied().unwrap_or(0);
+        self.structure.end_request(|endpoint| on_path_us(endpoint.0));
+        let repeating = &mut self.repeating;
+        self.redundant
+            .end_request(weight, on_path_us, |endpoint| note_slowest(repeating, endpoint, set, facts));
     }
 
     fn finish(self, set: &TraceSet) -> FindingsPart {
@@ -379,6 +396,8 @@ impl Observer for FindingsObserver {
         part.durations = named(structure.durations);
         part.stretches = named(structure.stretches);
         part.siblings = self.siblings.finish(set);
+        part.redundant = self.redundant.sums.into_iter().map(|(e, sums)| (name(e), sums)).collect();
+        part.repeating = self.repeating.into_iter().map(|(e, request)| (name(e), request)).collect();
         let process = |process| process_name(set, process);
         part.skewed =
             self.skewed.into_iter().map(|([a, b], spans)| ((process(a), process(b)), spans)).collect();

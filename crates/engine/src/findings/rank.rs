@@ -84,6 +84,7 @@ pub fn rank(
         tails,
         sums.timeouts(),
         sums.retries(),
+        sums.redundant_calls(),
         sums.errors(),
         sums.who(groups, tags),
         sums.since_when(),

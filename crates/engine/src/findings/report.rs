@@ -31,6 +31,8 @@ pub enum FindingKind {
     Timeout,
     /// A call is made again after an error.
     Retries,
+    /// Calls repeat, within a request, what was asked before.
+    RedundantCalls,
     /// Errors begin in one place.
     Errors,
     /// Requests with a tag are slower than those with other values of it.
@@ -149,6 +151,7 @@ impl Finding {
             FindingFacts::OneAfterTheOther(_) => FindingKind::OneAfterTheOther,
             FindingFacts::Timeout(_) => FindingKind::Timeout,
             FindingFacts::Retries(_) => FindingKind::Retries,
+            FindingFacts::RedundantCalls(_) => FindingKind::RedundantCalls,
             FindingFacts::Errors(_) => FindingKind::Errors,
             FindingFacts::Who(_) => FindingKind::Who,
             FindingFacts::SinceWhen(_) => FindingKind::SinceWhen,

@@ -11,6 +11,7 @@ mod changed;
 mod changes;
 mod done;
 mod graph;
+mod headroom;
 mod levels;
 mod nodes;
 mod observe;
@@ -27,6 +28,7 @@ mod serial;
 pub(crate) mod summed;
 mod target;
 mod timeout;
+mod trials;
 mod walk;
 mod whatif;
 
@@ -37,6 +39,7 @@ pub use changes::{
     QueueTimeChange, SubjectChange, SubjectTime,
 };
 pub use graph::{FlowGraph, LearnedEdge, Relation, SyncNode};
+pub use headroom::{HeadroomReport, HeadroomRow, Slower};
 pub use levels::{Level, MendedLatency};
 pub use nodes::{Callee, CalleeNodes, Callees, MAX_NODES, NodeIndex, NodeName, NodeTable};
 pub use observe::{Bindings, Estimates, FlowSample, KeyFinder, NodeSample, Tester, Trainer, key_of};
@@ -51,10 +54,10 @@ pub use report::{
 pub use savings::{EndpointSaving, FASTER_PERCENT, SavedAt, Saving, SavingsPart, SavingsReport, SavingsRun};
 pub use serial::{
     ArgumentRun, ArgumentSums, CallPair, Candidates, ParalleliseReport, SerialGroup, SerialRun, SerialSums,
-    SideBySideRun, SideBySideSums,
 };
 pub use summed::{MOST_NODES, NoFlow, REPEATS};
 pub use target::{AnyWay, CallBudget, Quantile, TargetPart, TargetReport, TargetWay};
 pub use timeout::TimeoutReport;
+pub use trials::{TrialSums, TrialsRun};
 pub use walk::{CalleeCounter, CalleesFor, FlowWalk, Invocations, Observe, Visit, Within};
 pub use whatif::{ShareChange, WhatIfLatencies, WhatIfReport, WhatIfRun, WhichRequests};

@@ -4,9 +4,9 @@ use crate::EngineError;
 use crate::flame::pack_sorted;
 use crate::flow::paper::{InvocationKey, PredictorTraining, Predictors};
 use crate::flow::{
-    ArgumentRun, Bindings, CallPair, CalleeCounter, Callees, CalleesFor, CallsBeside, CallsOf, Changes,
-    FlowGraph, FlowModel, FlowSample, FlowWalk, Invocations, KeyFinder, NodeIndex, NodeTable, PairCounts,
-    PartTimesRun, SavingsRun, SerialRun, SideBySideRun, Tester, Trainer, WhatIfRun, WhichRequests, Within,
+    ArgumentRun, Bindings, CallPair, CalleeCounter, Callees, CalleesFor, CallsOf, Changes, FlowGraph,
+    FlowModel, FlowSample, FlowWalk, Invocations, KeyFinder, NodeIndex, NodeTable, PairCounts, PartTimesRun,
+    SavingsRun, SerialRun, Tester, Trainer, TrialsRun, WhatIfRun, WhichRequests, Within,
 };
 use crate::requests::{RootEndpoint, Selection};
 use crate::verdict::Subject;
@@ -43,8 +43,8 @@ pub(crate) enum FlowPass {
     Serial,
     /// What tags of calls have in common.
     Arguments { pairs: Vec<CallPair> },
-    /// Latencies if groups of calls ran side by side.
-    SideBySide { model: FlowModel, groups: Vec<CallsBeside> },
+    /// Latencies before and after changes, each made alone.
+    Trials { model: FlowModel, trials: Vec<Changes> },
 }
 
 impl FlowPass {
@@ -105,7 +105,7 @@ enum Running {
     PartTimes(Box<PartTimesRun>),
     Serial(Box<SerialRun>),
     Arguments(Box<ArgumentRun>),
-    SideBySide(Box<SideBySideRun>),
+    Trials(Box<TrialsRun>),
 }
 
 /// A pass of a flow being run over one session, in steps.
@@ -189,9 +189,9 @@ impl Running {
             FlowPass::Arguments { pairs } => {
                 Running::Arguments(Box::new(ArgumentRun::new(set, within, pairs)))
             }
-            FlowPass::SideBySide { model, groups } => {
+            FlowPass::Trials { model, trials } => {
                 let model = Arc::new(model.clone());
-                Running::SideBySide(Box::new(SideBySideRun::new(set, model, overlap, requests(), groups)))
+                Running::Trials(Box::new(TrialsRun::new(set, &model, overlap, requests(), trials)))
             }
         }
     }
@@ -211,7 +211,7 @@ impl Running {
             Running::PartTimes(visit) => walk.step(set, visit.as_mut(), time_is_up),
             Running::Serial(visit) => walk.step(set, visit.as_mut(), time_is_up),
             Running::Arguments(visit) => walk.step(set, visit.as_mut(), time_is_up),
-            Running::SideBySide(visit) => walk.step(set, visit.as_mut(), time_is_up),
+            Running::Trials(visit) => walk.step(set, visit.as_mut(), time_is_up),
         }
     }
 
@@ -240,7 +240,7 @@ impl Running {
             Running::PartTimes(run) => encoding::write(&run.finish(set)),
             Running::Serial(run) => encoding::write(&run.finish(set)),
             Running::Arguments(run) => encoding::write(&run.finish(set)),
-            Running::SideBySide(run) => encoding::write(&run.finish()),
+            Running::Trials(run) => encoding::write(&run.finish()),
         }
     }
 }

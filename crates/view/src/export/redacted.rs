@@ -209,6 +209,7 @@ fn walk_finding(finding: &mut Finding, see: &mut dyn FnMut(Named<'_>)) {
         | FindingFacts::Abnormal(_)
         | FindingFacts::Timeout(_)
         | FindingFacts::Retries(_)
+        | FindingFacts::RedundantCalls(_)
         | FindingFacts::Errors(_)
         | FindingFacts::ReadWithCare(_) => {}
     }

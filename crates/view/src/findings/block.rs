@@ -76,7 +76,10 @@ pub fn cost(finding: &Finding, report: &FindingsReport) -> Option<FindingCost> {
         return None;
     }
     let is_waiting = finding.subject().is_some_and(|subject| subject.part != ServicePart::Own)
-        || matches!(finding.kind(), FindingKind::Timeout | FindingKind::Retries);
+        || matches!(
+            finding.kind(),
+            FindingKind::Timeout | FindingKind::Retries | FindingKind::RedundantCalls
+        );
     let (amount, of_us, of) = match &finding.facts {
         FindingFacts::Changed(report) => {
             let whole_us = report.mean_us[1] - report.mean_us[0];
@@ -109,7 +112,13 @@ pub fn facts(finding: &Finding) -> Vec<Fact> {
             };
             out.push(fact(of(hit.hit, hit.judged), format!("requests are hit{more}")));
         }
-        (_, FindingFacts::SlowTail(_) | FindingFacts::Retries(_) | FindingFacts::OneAfterTheOther(_)) => {
+        (
+            _,
+            FindingFacts::SlowTail(_)
+            | FindingFacts::Retries(_)
+            | FindingFacts::RedundantCalls(_)
+            | FindingFacts::OneAfterTheOther(_),
+        ) => {
             out.push(fact(of(finding.n, finding.of), "requests".to_owned()));
         }
         (_, FindingFacts::Timeout(_)) => out.push(fact(of(finding.n, finding.of), "calls".to_owned())),

@@ -26,6 +26,7 @@ pub fn show_words(finding: &Finding) -> &'static str {
         FindingKind::SlowTail => "Compare slow with fast",
         FindingKind::OneAfterTheOther => "Show what could run side by side",
         FindingKind::Errors | FindingKind::Retries => "Show errors",
+        FindingKind::RedundantCalls => "Show the endpoint",
         FindingKind::Who => "Split by this tag",
         FindingKind::SinceWhen => "Show requests since then",
         FindingKind::Bursts => "Show the first of them",
@@ -179,7 +180,9 @@ pub fn show(finding: &Finding, address: &mut Address) {
             address.until = Until::Done;
             address.view = View::Flame;
         }
-        FindingFacts::WorthMakingFaster(_) => search(address, View::Endpoints),
+        FindingFacts::WorthMakingFaster(_) | FindingFacts::RedundantCalls(_) => {
+            search(address, View::Endpoints)
+        }
         FindingFacts::Abnormal(_) => {
             address.compare_sets();
             address.view = View::Anomalies;

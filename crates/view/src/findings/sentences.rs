@@ -11,8 +11,8 @@ use pathlight_base::statistics::Interval;
 use pathlight_engine::findings::{
     AbnormalFacts, BesideCall, BurstsFacts, CostFacts, CostInTail, ErrorsFacts, Finding, FindingFacts,
     FindingPlace, Gap, Halved, NotInstrumentedFacts, OneAfterTheOtherFacts, OutsideRequestsFacts, QueueFacts,
-    ReadWithCareFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TimeoutFacts, WhoFacts,
-    WorkAfterFacts,
+    ReadWithCareFacts, RedundantFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TimeoutFacts,
+    WhoFacts, WorkAfterFacts,
 };
 use pathlight_engine::flow::MendedLatency;
 use pathlight_engine::verdict::one_set::ServiceCost;
@@ -68,6 +68,7 @@ pub(super) fn plain(finding: &Finding) -> Sentence {
         FindingFacts::OneAfterTheOther(facts) => one_after_the_other(out, finding, facts),
         FindingFacts::Timeout(facts) => timeout(out, finding, facts),
         FindingFacts::Retries(facts) => retries(out, finding, facts),
+        FindingFacts::RedundantCalls(facts) => redundant_calls(out, finding, facts),
         FindingFacts::Errors(facts) => errors(out, finding, facts),
         FindingFacts::Who(facts) => who(out, finding, facts),
         FindingFacts::SinceWhen(facts) => since_when(out, finding, facts),
@@ -448,6 +449,25 @@ fn timeout(out: Sentence, finding: &Finding, facts: &TimeoutFacts) -> Sentence {
         _ => out.text("; the caller stopped waiting for ").number(counted(*stopped, "call")),
     };
     out.text(". That looks like a timeout, or the delay of a retry.")
+}
+
+/// Says which calls repeat others.
+fn redundant_calls(out: Sentence, finding: &Finding, facts: &RedundantFacts) -> Sentence {
+    let RedundantFacts { repeats, by_same_caller, cost_us } = *facts;
+    let out = some(finding, at(finding, out).text(" is called with what it was asked before in "), "request");
+    let out = out
+        .text("; each of the ")
+        .number(counted(repeats, "repeat"))
+        .text(" costs ")
+        .number(duration(cost_us));
+    match by_same_caller {
+        0 => out.text(". Other callers ask than before: the answer could be cached for the request."),
+        some if some == repeats => out.text(". The same span asks each time: it could be one call."),
+        some => out
+            .text(". In ")
+            .number(count(some))
+            .text(" of them the same span asks as before, which could be one call; the others could be cached for the request."),
+    }
 }
 
 /// Says which calls are made again.

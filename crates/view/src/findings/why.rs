@@ -69,6 +69,12 @@ pub fn why(finding: &Finding) -> Vec<String> {
              at three times the median or more{}.",
             if *is_round { "; it is a round number" } else { "; calls are made again after an error" }
         ),
+        FindingFacts::RedundantCalls(_) => {
+            "Calls of one endpoint below one request, none in error, with the same statement or address and the same parameters, as \
+             their tags have them; only what reads. The cost is the time of all but the first, at most what the calls take on the \
+             critical path."
+                .to_owned()
+        }
         FindingFacts::Retries(_) => {
             "A call of the same endpoint by the same span starts after one that ended in an error. The cost is the \
              time from start to start, at most what the calls take on the critical path."

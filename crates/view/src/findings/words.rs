@@ -17,6 +17,7 @@ pub fn kind_name(kind: FindingKind) -> &'static str {
         FindingKind::OneAfterTheOther => "One after the other",
         FindingKind::Timeout => "Looks like a timeout",
         FindingKind::Retries => "Retries",
+        FindingKind::RedundantCalls => "Redundant calls",
         FindingKind::Errors => "Errors",
         FindingKind::Who => "Who is affected",
         FindingKind::SinceWhen => "Since when",

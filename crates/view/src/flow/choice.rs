@@ -1,5 +1,5 @@
 //! The choices of the flow view, as keys of the address: `map`, `parents`, `panel`, `pooled`, `children`,
-//! `learn`, `tau`, `whatif`, `target`, `timeout`.
+//! `learn`, `tau`, `whatif`, `target`, `headroom`, `timeout`.
 
 use crate::address::focus::{focus_name, parse_focus};
 use pathlight_engine::flow::paper::FlowSettings;
@@ -21,6 +21,8 @@ pub enum FlowPanel {
     WhatIf,
     /// Changes that bring a percentile of the latency down to a target.
     Target,
+    /// How much slower services and calls may become.
+    Headroom,
     /// Time that a timeout of a call would cut.
     Timeout,
     /// Accuracy of the flow's predictions.
@@ -35,10 +37,11 @@ pub enum FlowPanel {
 
 impl FlowPanel {
     /// Every panel, in the order of the page.
-    pub const ALL: [FlowPanel; 8] = [
+    pub const ALL: [FlowPanel; 9] = [
         FlowPanel::Calls,
         FlowPanel::WhatIf,
         FlowPanel::Target,
+        FlowPanel::Headroom,
         FlowPanel::Timeout,
         FlowPanel::Prediction,
         FlowPanel::Savings,
@@ -57,6 +60,7 @@ impl FlowPanel {
             FlowPanel::Calls => "calls",
             FlowPanel::WhatIf => "whatif",
             FlowPanel::Target => "target",
+            FlowPanel::Headroom => "headroom",
             FlowPanel::Timeout => "timeout",
             FlowPanel::Prediction => "prediction",
             FlowPanel::Savings => "savings",
@@ -88,6 +92,8 @@ pub struct FlowChoice {
     pub changes: Changes,
     /// Target of a percentile, in microseconds.
     pub target: Option<(Quantile, u64)>,
+    /// Limit of a percentile, in microseconds, for which headroom is found.
+    pub headroom: Option<(Quantile, u64)>,
     /// Target whose calls have a timeout, and the timeout in microseconds; without one, the one that is suggested.
     pub timeout: Option<(CallTarget, Option<u64>)>,
 }
@@ -230,6 +236,7 @@ impl FlowChoice {
             "tau" => self.tau_ppm = parse_tau(value),
             "whatif" => self.changes = parse_changes(value),
             "target" => self.target = parse_target(value),
+            "headroom" => self.headroom = parse_target(value),
             "timeout" => {
                 let timeout: Option<(TargetText, Option<u64>)> = serde_json::from_str(value).ok();
                 let timeout = timeout.filter(|(_, us)| *us != Some(0));
@@ -255,6 +262,7 @@ impl FlowChoice {
             ("tau", self.tau_ppm.map(tau_text)),
             ("whatif", (self.changes != Changes::default()).then(|| changes_text(&self.changes))),
             ("target", self.target.map(|(quantile, us)| format!("{}:{us}", quantile.name()))),
+            ("headroom", self.headroom.map(|(quantile, us)| format!("{}:{us}", quantile.name()))),
             ("timeout", self.timeout.as_ref().and_then(timeout)),
         ];
         all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
@@ -463,6 +471,7 @@ mod tests {
                 .to_vec(),
             },
             target: Some((Quantile::P95, 300_000)),
+            headroom: Some((Quantile::P95, 420_000)),
             timeout: Some((CallTarget::Endpoint(Endpoint::new("a", "GET /")), Some(200_000))),
         };
         let choices = Choices { flow, ..Choices::default() };

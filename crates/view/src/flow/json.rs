@@ -3,8 +3,9 @@
 use crate::json::parts::{Text, pretty, public_json};
 use pathlight_base::statistics::Percentiles;
 use pathlight_engine::flow::{
-    ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, ParalleliseReport, Saving,
-    SavingsReport, SerialGroup, SyncNode, TargetReport, TimeoutReport, WhatIfReport,
+    ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, HeadroomReport,
+    HeadroomRow, ParalleliseReport, Quantile, Saving, SavingsReport, SerialGroup, Slower, SyncNode,
+    TargetReport, TimeoutReport, WhatIfReport,
 };
 use pathlight_engine::verdict::service_map::{MapCall, MapService, MapTime, ServiceMapReport};
 use pathlight_trace::Endpoint;
@@ -164,6 +165,45 @@ public_json! {
 }
 
 public_json! {
+    /// With `--headroom p99=300ms` (also p50, p95): how much slower the own work of services, and the whole calls of endpoints, may
+    /// become before that percentile exceeds the limit: each alone.
+    Headroom<'a>(report: &'a HeadroomReport, back_test: Option<&EvaluationReport>) {
+        /// Selected requests.
+        requests: u64 = report.requests,
+        /// The percentile of the limit.
+        quantile: Quantile = report.quantile,
+        /// The limit in microseconds.
+        limit_us: u64 = report.limit_us,
+        /// The percentile as it is, in microseconds.
+        before_us: f64 = report.before_us,
+        /// Services and endpoints, the least headroom first; empty if the limit is exceeded as it is.
+        rows: Vec<Room<'a>> = report.rows.iter().map(Room::of).collect(),
+        /// Error of the aggregate flow on held-out invocations, pooled as by `--evaluate`; `null` if there are none.
+        model_error: Option<ErrorQuantiles> = back_test.and_then(EvaluationReport::flow_error),
+    }
+}
+
+public_json! {
+    /// How much slower one thing may become.
+    Room<'a>(row: &'a HeadroomRow) {
+        /// Service name.
+        service: &'a str = match &row.of {
+            Slower::Service(service) => service,
+            Slower::Calls(endpoint) => &endpoint.service,
+        },
+        /// Operation of the calls that become slower; `null` if it is the own work of the service.
+        operation: Option<&'a str> = match &row.of {
+            Slower::Service(_) => None,
+            Slower::Calls(endpoint) => Some(&endpoint.operation),
+        },
+        /// How many times as long as now it may take, to a hundredth; `null` beyond 11 times.
+        times: Option<f64> = row.times(),
+        /// The percentile then, in microseconds; if `times` is `null`, at 11 times.
+        then_us: f64 = row.then_us,
+    }
+}
+
+public_json! {
     /// With `--timeout 'service:operation=200ms'`, `in:service=200ms`, or without a time: what a timeout of the calls of an
     /// endpoint, or of all calls into a service, would cut, and what the requests would take then.
     Timeout<'a>(report: &'a TimeoutReport, back_test: Option<&EvaluationReport>) {
@@ -294,6 +334,14 @@ pub fn parallelise(report: &ParalleliseReport, back_test: Option<&EvaluationRepo
 /// Only if serde_json refuses a number, which no report holds.
 pub fn flow_target(report: &TargetReport, back_test: Option<&EvaluationReport>) -> Text {
     pretty(&Target::of(report, back_test))
+}
+
+/// Returns the JSON of `flow --headroom`; `back_test` as for [`what_if`].
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn flow_headroom(report: &HeadroomReport, back_test: Option<&EvaluationReport>) -> Text {
+    pretty(&Headroom::of(report, back_test))
 }
 
 /// Returns the JSON of `flow --timeout`; `back_test` as for [`what_if`].

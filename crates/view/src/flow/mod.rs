@@ -3,6 +3,7 @@
 pub mod changes;
 pub mod chart;
 pub mod choice;
+pub mod headroom;
 pub(crate) mod json;
 pub mod map;
 pub mod parallelise;

@@ -42,7 +42,7 @@ fn evidence(kind: &str, is_of_sets: bool) -> &'static str {
         "errors" | "retries" => "errors",
         "who" => "split",
         "since_when" | "bursts" | "read_with_care" => "requests",
-        "worth_making_faster" => "endpoints",
+        "worth_making_faster" | "redundant_calls" => "endpoints",
         "abnormal" => "anomalies",
         _ => "flame",
     }

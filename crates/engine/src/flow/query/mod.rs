@@ -2,6 +2,7 @@
 //! requests, and change those of the selection.
 
 mod evaluation;
+mod headroom;
 mod mended;
 mod parallelise;
 mod parents;
@@ -11,6 +12,7 @@ mod timeout;
 mod what_if;
 
 pub use evaluation::{FlowEvaluation, MIN_CHILDREN, back_test};
+pub use headroom::Headroom;
 pub use mended::Mended;
 pub(crate) use mended::mended;
 pub use parallelise::Parallelise;

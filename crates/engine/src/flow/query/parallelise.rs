@@ -4,7 +4,9 @@ use super::model;
 use crate::EngineError;
 use crate::flow::paper::FlowSettings;
 use crate::flow::passes::FlowPass;
-use crate::flow::{ArgumentSums, CallPair, Candidates, ParalleliseReport, SerialSums, SideBySideSums};
+use crate::flow::{
+    ArgumentSums, CallPair, Candidates, Changes, ParalleliseReport, SerialGroup, SerialSums, TrialSums,
+};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::workers::Workers;
@@ -43,9 +45,10 @@ impl Query for Parallelise {
         groups.truncate(TRIED);
         let tried = groups.len() as u64;
         let model = model(&workers, &selection, settings).await?;
-        let calls = groups.iter().map(|group| group.calls.clone()).collect();
-        let pass = FlowPass::SideBySide { model, groups: calls };
-        let sums = SideBySideSums::merge(workers.flow(&selection, pass).await?);
+        let beside =
+            |group: &SerialGroup| Changes { beside: vec![group.calls.clone()], ..Changes::default() };
+        let pass = FlowPass::Trials { model, trials: groups.iter().map(beside).collect() };
+        let sums = TrialSums::merge(workers.flow(&selection, pass).await?);
         let (latency_us, requests, saved) = sums.finish();
         for (group, (affected, saved_us)) in groups.iter_mut().zip(saved) {
             (group.affected, group.saved_us) = (affected, saved_us);

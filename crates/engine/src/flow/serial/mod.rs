@@ -5,10 +5,8 @@ mod arguments;
 mod candidates;
 mod observe;
 mod report;
-mod run;
 
 pub use arguments::{ArgumentRun, ArgumentSums};
 pub use candidates::{CallPair, Candidates};
 pub use observe::{SerialRun, SerialSums};
 pub use report::{ParalleliseReport, SerialGroup};
-pub use run::{SideBySideRun, SideBySideSums};

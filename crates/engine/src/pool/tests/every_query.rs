@@ -126,6 +126,8 @@ fn every() -> Vec<Vec<u8>> {
         queries::AmongLike { of: trace() }.to_message(),
         queries::JaegerPath { of: trace() }.to_message(),
         queries::Parallelise { selection: all(), settings }.to_message(),
+        queries::Headroom { selection: all(), settings, quantile: Quantile::P95, limit_us: 1_000_000 }
+            .to_message(),
     ]
     .into()
 }

@@ -1,0 +1,241 @@
+//! Calls that repeat, within one request, what was asked before: the same statement or address with the same parameters.
+
+use pathlight_base::statistics::{Sample, Weight, Weights};
+use pathlight_trace::{Flags, Role, SpanKind, TagSetId, TraceSet, Tree, hash_text};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+/// Keys of statements, and of addresses.
+const STATEMENTS: [&str; 2] = ["db.query.text", "db.statement"];
+const ADDRESSES: [&str; 2] = ["url.full", "http.url"];
+/// Keys of parameters of statements begin so.
+const PARAMETERS: [&str; 2] = ["db.query.parameter.", "db.operation.parameter."];
+/// Keys of methods of HTTP, and methods that only read.
+const METHODS: [&str; 2] = ["http.request.method", "http.method"];
+const READING_METHODS: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
+/// First words of statements that only read.
+const READING: [&str; 22] = [
+    "select",
+    "with",
+    "show",
+    "describe",
+    "explain",
+    "find",
+    "aggregate",
+    "count",
+    "distinct",
+    "get",
+    "mget",
+    "hget",
+    "hmget",
+    "hgetall",
+    "exists",
+    "ttl",
+    "llen",
+    "lrange",
+    "smembers",
+    "sismember",
+    "zrange",
+    "zscore",
+];
+
+/// Repeated calls of one endpoint: sums over the requests that have some.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct RedundantSums {
+    /// Calls that repeat an earlier one.
+    pub repeats: Weights,
+    /// Those of them that the span makes that made the earlier one.
+    pub by_same_caller: u64,
+    /// Time that the repeats take, per request.
+    pub cost: Sample,
+}
+
+impl RedundantSums {
+    pub fn merge(&mut self, other: RedundantSums) {
+        self.repeats.merge(&other.repeats);
+        self.by_same_caller += other.by_same_caller;
+        self.cost.merge(&other.cost);
+    }
+}
+
+/// What a tag set says: not known yet; nothing by which two calls are the same.
+const UNKNOWN: u64 = 0;
+const NOTHING: u64 = 1;
+
+/// A call with its endpoint, what it asks, its start, its number in the tree, its caller and how long it takes.
+type Call = (u32, u64, u64, u32, Option<u32>, u64);
+
+/// Looks at the calls of requests; its sums are by number of the endpoint.
+pub(super) struct Redundant {
+    /// By tag set, what its spans ask: a hash. Empty if no span of the set says it.
+    asked: Vec<u64>,
+    calls: Vec<Call>,
+    pub sums: FxHashMap<u32, RedundantSums>,
+}
+
+impl Redundant {
+    pub fn new(set: &TraceSet) -> Redundant {
+        let is_said = STATEMENTS.iter().chain(&ADDRESSES).any(|key| set.tags.find_key(key).is_some());
+        let sets = if is_said { set.tags.sets() } else { 0 };
+        Redundant { asked: vec![UNKNOWN; sets], calls: Vec::new(), sums: FxHashMap::default() }
+    }
+
+    /// Returns whether any span of the set says what it asks; else there is nothing to look at.
+    pub fn is_on(&self) -> bool {
+        !self.asked.is_empty()
+    }
+
+    /// Looks at one span below the root of a request.
+    pub fn look(&mut self, set: &TraceSet, tree: &Tree, span: u32) {
+        let row = tree.row(span);
+        let tags = set.tag_set(row);
+        let Some(asked) = self.asked.get_mut(tags.0 as usize) else { return };
+        if *asked == UNKNOWN {
+            *asked = asked_by(set, tags);
+        }
+        // The answering half of a call asks nothing, and after an error it is a retry.
+        let is_call = !matches!(set.kind(row), SpanKind::Server | SpanKind::Consumer)
+            && tree.role[span as usize] == Role::Sync
+            && !set.flags(row).has(Flags::ERROR);
+        if *asked != NOTHING && is_call {
+            let (start_us, us) = (tree.start_us[span as usize], tree.duration_us(span));
+            self.calls.push((set.endpoint(row).0, *asked, start_us, span, tree.parent_of(span), us));
+        }
+    }
+
+    /// Ends a request of which all spans were looked at; gives the endpoints with repeated calls to `each`. `on_path_us` is the
+    /// time that an endpoint's spans on the critical path take.
+    pub fn end_request(
+        &mut self,
+        weight: Weight,
+        on_path_us: impl Fn(u32) -> u64,
+        mut each: impl FnMut(u32),
+    ) {
+        self.calls.sort_unstable();
+        for calls in self.calls.chunk_by(|a, b| a.0 == b.0) {
+            let (mut repeats, mut by_same_caller, mut cost_us) = (0u64, 0, 0u128);
+            for same in calls.chunk_by(|a, b| a.1 == b.1) {
+                let later = &same[1..];
+                repeats += later.len() as u64;
+                by_same_caller += later.iter().filter(|call| call.4 == same[0].4).count() as u64;
+                cost_us += later.iter().map(|call| u128::from(call.5)).sum::<u128>();
+            }
+            if repeats > 0 {
+                let endpoint = calls[0].0;
+                let sums = self.sums.entry(endpoint).or_default();
+                (0..repeats).for_each(|_| sums.repeats.add(weight));
+                sums.by_same_caller += by_same_caller;
+                // The rest does not delay the request.
+                sums.cost.add(cost_us.min(on_path_us(endpoint).into()) as u64, weight);
+                each(endpoint);
+            }
+        }
+        self.calls.clear();
+    }
+}
+
+/// Returns a hash of the statement or address of a tag set, with its parameters; [`NOTHING`] if it has none, if it writes, or
+/// if the parameters are not known.
+fn asked_by(set: &TraceSet, tags: TagSetId) -> u64 {
+    let (mut statement, mut address, mut method, mut parameters) = (None, None, None, Vec::new());
+    let mut is_unknown = false;
+    for &pair in set.tags.pairs_of(tags) {
+        let (number, value) = set.tags.pair(pair);
+        let key = set.tags.key_name(number);
+        let is_parameter = PARAMETERS.iter().any(|start| key.starts_with(start));
+        let is_asked = STATEMENTS.contains(&key) || ADDRESSES.contains(&key);
+        if !is_parameter && !is_asked && !METHODS.contains(&key) {
+            continue;
+        }
+        // Something else may stand for a value that is one of too many, and a long one is cut.
+        is_unknown |=
+            (is_parameter || is_asked) && (set.tags.is_high_cardinality(number) || value.ends_with('…'));
+        if is_parameter {
+            parameters.push((key, value));
+        } else if STATEMENTS.contains(&key) {
+            statement = Some(value);
+        } else if ADDRESSES.contains(&key) {
+            address = Some(value);
+        } else {
+            method = Some(value);
+        }
+    }
+    let asked = match (statement, address) {
+        (Some(statement), _) if reads(statement) && (!parameters.is_empty() || is_whole(statement)) => {
+            statement
+        }
+        (None, Some(address)) if method.is_none_or(|method| READING_METHODS.contains(&method)) => address,
+        _ => return NOTHING,
+    };
+    if is_unknown {
+        return NOTHING;
+    }
+    parameters.sort_unstable();
+    let mut text = asked.to_owned();
+    parameters.iter().for_each(|(key, value)| {
+        text.push('\n');
+        text += key;
+        text.push('=');
+        text += value;
+    });
+    hash_text(&text).max(NOTHING + 1)
+}
+
+/// Returns whether a statement begins with a word that only reads.
+fn reads(statement: &str) -> bool {
+    let word = statement.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let word = word.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    READING.iter().any(|known| known.eq_ignore_ascii_case(word))
+}
+
+/// Returns whether a statement has all its values: nothing in it stands for a parameter.
+fn is_whole(statement: &str) -> bool {
+    let bytes = statement.as_bytes();
+    let next = |at: usize| bytes.get(at + 1).copied().unwrap_or(b' ');
+    let stands = |(at, byte): (usize, &u8)| match byte {
+        b'?' => true,
+        b'$' => next(at).is_ascii_digit(),
+        b'%' => next(at) == b's' || next(at) == b'(',
+        b':' | b'@' => {
+            let before = at.checked_sub(1).map_or(b' ', |before| bytes[before]);
+            next(at).is_ascii_alphabetic() && !before.is_ascii_alphanumeric() && before != *byte
+        }
+        _ => false,
+    };
+    !bytes.iter().enumerate().any(stands)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_with_parameters_elsewhere_is_not_whole() {
+        for (statement, expected) in [
+            ("SELECT * FROM rows WHERE id = 17", true),
+            ("GET user:17", true),
+            ("SELECT '2024-01-01 10:30:00'::date", true),
+            ("SELECT * FROM rows WHERE id = ?", false),
+            ("SELECT * FROM rows WHERE id = $1", false),
+            ("SELECT * FROM rows WHERE id = :id", false),
+            ("SELECT * FROM rows WHERE id = @id", false),
+            ("SELECT * FROM rows WHERE id = %s", false),
+        ] {
+            assert_eq!(is_whole(statement), expected, "{statement}");
+        }
+    }
+
+    #[test]
+    fn what_writes_does_not_read() {
+        for (statement, expected) in [
+            ("select 1", true),
+            ("(SELECT 1) UNION (SELECT 2)", true),
+            ("HGETALL user:17", true),
+            ("INSERT INTO rows SELECT 1", false),
+            ("SET user:17 1", false),
+            ("", false),
+        ] {
+            assert_eq!(reads(statement), expected, "{statement}");
+        }
+    }
+}
