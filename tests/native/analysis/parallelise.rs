@@ -58,8 +58,9 @@ fn calls_that_need_not_wait_are_found_and_those_that_must_are_not() {
             report.tried
         );
         assert!(found >= 18 && first_ten <= 2, "{needs:?}");
-        // A value that was handed on is seen at all eight endpoints that do.
-        assert_eq!(report.dependent, 8, "seed {seed}");
+        // A value that was handed on is seen at all eight endpoints that do. And two calls lead to one row, which nothing before them
+        // names: it may be that the first has found it.
+        assert_eq!(report.dependent, 9, "seed {seed}");
     }
 }
 
@@ -160,8 +161,26 @@ fn no_group_is_made_of_calls_that_may_depend_on_each_other() {
     let timed = |trace: u64| vec![("a", 0), ("b", trace * 2_000)];
     assert_eq!(groups(&requests(50, timed)), none);
     // A few times show nothing.
-    assert_eq!(groups(&requests(4, |_| vec![("a", 0), ("b", 100)])), none);
-    assert_eq!(groups(&requests(5, |_| vec![("a", 0), ("b", 100)])), [["a", "b"]]);
+    assert_eq!(groups(&requests(19, |_| vec![("a", 0), ("b", 100)])), none);
+    assert_eq!(groups(&requests(20, |_| vec![("a", 0), ("b", 100)])), [["a", "b"]]);
+    assert_eq!(groups(&requests(1, |_| vec![("a", 0); 6])), [["a"]]);
+}
+
+#[test]
+fn a_failure_hides_calls_and_makes_them_again() {
+    // One in ten fails: what comes after it is not called then.
+    let short = |trace: u64| if trace % 10 == 0 { vec![("a", 0)] } else { vec![("a", 0), ("b", 100)] };
+    let mut spans = requests(100, short);
+    assert_eq!(groups(&spans), [[""; 0]; 0]);
+    let failing = spans.iter_mut().filter(|span| span.trace % 10 == 0 && span.operation == "a");
+    failing.for_each(|span| span.error = true);
+    assert_eq!(groups(&spans), [["a", "b"]]);
+    // Each run has a call that fails and is made again long after.
+    let mut runs =
+        requests(10, |_| vec![("a", 10), ("a", 10), ("a", 10), ("a", 60_000), ("a", 10), ("a", 10)]);
+    assert_eq!(groups(&runs), [[""; 0]; 0]);
+    runs.iter_mut().filter(|span| span.id == 4).for_each(|span| span.error = true);
+    assert_eq!(groups(&runs), [["a"]]);
 }
 
 #[test]

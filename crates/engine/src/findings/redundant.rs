@@ -1,6 +1,6 @@
 //! Calls that repeat, within one request, what was asked before: the same statement or address with the same parameters.
 
-use pathlight_base::statistics::{Sample, Weight, Weights};
+use pathlight_base::statistics::{Sample, Weight, Weights, mix};
 use pathlight_trace::{Flags, Role, SpanKind, TagSetId, TraceSet, Tree, hash_text};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 /// Keys of statements, and of addresses.
 const STATEMENTS: [&str; 2] = ["db.query.text", "db.statement"];
 const ADDRESSES: [&str; 2] = ["url.full", "http.url"];
+/// Keys of addresses that only the answering half of a call has; a path without its query is not all that was asked.
+const TARGETS: [&str; 3] = ["http.target", "url.path", "url.query"];
 /// Keys of parameters of statements begin so.
 const PARAMETERS: [&str; 2] = ["db.query.parameter.", "db.operation.parameter."];
 /// Keys of methods of HTTP, and methods that only read.
@@ -58,9 +60,12 @@ impl RedundantSums {
     }
 }
 
-/// What a tag set says: not known yet; nothing by which two calls are the same.
+/// What a tag set says: not known yet; nothing; something that writes. Anything else is a hash, the last bit of which says
+/// whether it is enough for two calls to ask the same.
 const UNKNOWN: u64 = 0;
-const NOTHING: u64 = 1;
+const NOTHING: u64 = 2;
+const WRITES: u64 = 4;
+const IS_ENOUGH: u64 = 1;
 
 /// A call with its endpoint, what it asks, its start, its number in the tree, its caller and how long it takes.
 type Call = (u32, u64, u64, u32, Option<u32>, u64);
@@ -75,7 +80,8 @@ pub(super) struct Redundant {
 
 impl Redundant {
     pub fn new(set: &TraceSet) -> Redundant {
-        let is_said = STATEMENTS.iter().chain(&ADDRESSES).any(|key| set.tags.find_key(key).is_some());
+        let is_said =
+            STATEMENTS.iter().chain(&ADDRESSES).chain(&TARGETS).any(|key| set.tags.find_key(key).is_some());
         let sets = if is_said { set.tags.sets() } else { 0 };
         Redundant { asked: vec![UNKNOWN; sets], calls: Vec::new(), sums: FxHashMap::default() }
     }
@@ -85,21 +91,32 @@ impl Redundant {
         !self.asked.is_empty()
     }
 
-    /// Looks at one span below the root of a request.
-    pub fn look(&mut self, set: &TraceSet, tree: &Tree, span: u32) {
-        let row = tree.row(span);
+    fn asked(&mut self, set: &TraceSet, row: u32) -> u64 {
         let tags = set.tag_set(row);
-        let Some(asked) = self.asked.get_mut(tags.0 as usize) else { return };
+        let Some(asked) = self.asked.get_mut(tags.0 as usize) else { return NOTHING };
         if *asked == UNKNOWN {
             *asked = asked_by(set, tags);
         }
+        *asked
+    }
+
+    /// Looks at one span below the root of a request.
+    pub fn look(&mut self, set: &TraceSet, tree: &Tree, span: u32) {
+        let row = tree.row(span);
+        let is_answer = |row: u32| matches!(set.kind(row), SpanKind::Server | SpanKind::Consumer);
         // The answering half of a call asks nothing, and after an error it is a retry.
-        let is_call = !matches!(set.kind(row), SpanKind::Server | SpanKind::Consumer)
-            && tree.role[span as usize] == Role::Sync
-            && !set.flags(row).has(Flags::ERROR);
-        if *asked != NOTHING && is_call {
+        if is_answer(row) || tree.role[span as usize] != Role::Sync || set.flags(row).has(Flags::ERROR) {
+            return;
+        }
+        let asked = self.asked(set, row);
+        let answer = tree.sync_children(span).map(|child| tree.row(child)).find(|&child| is_answer(child));
+        // Where the call says only whom it asks, what answers may say the rest.
+        let answered = answer.map_or(NOTHING, |answer| self.asked(set, answer));
+        let is_enough = (asked | answered) & IS_ENOUGH != 0;
+        if is_enough && asked != WRITES && answered != WRITES {
             let (start_us, us) = (tree.start_us[span as usize], tree.duration_us(span));
-            self.calls.push((set.endpoint(row).0, *asked, start_us, span, tree.parent_of(span), us));
+            let asks = mix(asked ^ mix(answered));
+            self.calls.push((set.endpoint(row).0, asks, start_us, span, tree.parent_of(span), us));
         }
     }
 
@@ -134,51 +151,54 @@ impl Redundant {
     }
 }
 
-/// Returns a hash of the statement or address of a tag set, with its parameters; [`NOTHING`] if it has none, if it writes, or
-/// if the parameters are not known.
+/// Returns a hash of the statement or address of a tag set, with its parameters; [`NOTHING`] if it has none, or if the parameters
+/// are not known; [`WRITES`] if it does not only read.
 fn asked_by(set: &TraceSet, tags: TagSetId) -> u64 {
-    let (mut statement, mut address, mut method, mut parameters) = (None, None, None, Vec::new());
-    let mut is_unknown = false;
+    let (mut statement, mut address, mut method, mut others) = (None, None, None, Vec::new());
+    let (mut has_parameters, mut has_target, mut is_unknown) = (false, false, false);
     for &pair in set.tags.pairs_of(tags) {
         let (number, value) = set.tags.pair(pair);
         let key = set.tags.key_name(number);
         let is_parameter = PARAMETERS.iter().any(|start| key.starts_with(start));
-        let is_asked = STATEMENTS.contains(&key) || ADDRESSES.contains(&key);
-        if !is_parameter && !is_asked && !METHODS.contains(&key) {
+        if METHODS.contains(&key) {
+            method = Some(value);
             continue;
-        }
-        // Something else may stand for a value that is one of too many, and a long one is cut.
-        is_unknown |=
-            (is_parameter || is_asked) && (set.tags.is_high_cardinality(number) || value.ends_with('…'));
-        if is_parameter {
-            parameters.push((key, value));
         } else if STATEMENTS.contains(&key) {
             statement = Some(value);
         } else if ADDRESSES.contains(&key) {
             address = Some(value);
+        } else if is_parameter || TARGETS.contains(&key) {
+            has_parameters |= is_parameter;
+            has_target |= key == TARGETS[0];
+            others.push((key, value));
         } else {
-            method = Some(value);
+            continue;
         }
+        // Something else may stand for a value that is one of too many, and a long one is cut.
+        is_unknown |= set.tags.is_high_cardinality(number) || value.ends_with('\u{2026}');
     }
-    let asked = match (statement, address) {
-        (Some(statement), _) if reads(statement) && (!parameters.is_empty() || is_whole(statement)) => {
-            statement
-        }
-        (None, Some(address)) if method.is_none_or(|method| READING_METHODS.contains(&method)) => address,
-        _ => return NOTHING,
+    let is_enough = match statement {
+        Some(statement) if !reads(statement) => return WRITES,
+        Some(statement) => has_parameters || is_whole(statement),
+        None if method.is_some_and(|method| !READING_METHODS.contains(&method)) => return WRITES,
+        None => has_target || address.is_some_and(has_path),
     };
-    if is_unknown {
+    if is_unknown || statement.is_none() && address.is_none() && others.is_empty() {
         return NOTHING;
     }
-    parameters.sort_unstable();
-    let mut text = asked.to_owned();
-    parameters.iter().for_each(|(key, value)| {
-        text.push('\n');
-        text += key;
-        text.push('=');
-        text += value;
-    });
-    hash_text(&text).max(NOTHING + 1)
+    others.sort_unstable();
+    let mut text = [statement, address].map(Option::unwrap_or_default).join("\n");
+    for (key, value) in others {
+        text.extend(["\n", key, "=", value]);
+    }
+    // Its lowest bits are not those of the numbers above.
+    (hash_text(&text) & !0xf) | 8 | u64::from(is_enough)
+}
+
+/// Returns whether an address says more than whom it asks.
+fn has_path(address: &str) -> bool {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    rest.split_once('/').is_some_and(|(_, path)| !path.is_empty())
 }
 
 /// Returns whether a statement begins with a word that only reads.
@@ -222,6 +242,18 @@ mod tests {
             ("SELECT * FROM rows WHERE id = %s", false),
         ] {
             assert_eq!(is_whole(statement), expected, "{statement}");
+        }
+    }
+
+    #[test]
+    fn whom_is_asked_is_not_what_is_asked() {
+        for (address, expected) in [
+            ("0.0.0.0:8083", false),
+            ("http://shop:80/", false),
+            ("http://shop/item?id=7", true),
+            ("/route?to=7", true),
+        ] {
+            assert_eq!(has_path(address), expected, "{address}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Whether the arguments of a call follow from the call before it, as far as tags show it: the second pass.
 
 use super::CallPair;
-use super::observe::calls_of;
+use super::observe::{calls_of, is_fine};
 use crate::flow::{Child, Visit, Within};
 use hashbrown::HashMap;
 use pathlight_trace::{TraceRow, TraceSet, Tree, hash_text};
@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Calls of one endpoint in an invocation that are looked at.
 const MOST_CALLS: usize = 4;
+/// Spans of a call that are looked at: itself, what answers it, and what that does first.
+const MOST_SPANS: u32 = 8;
 /// Calls before a pair whose values count as known before.
 const MOST_BEFORE: usize = 32;
 /// A value follows if the tag has it in at least this share of the invocations...
@@ -71,6 +73,11 @@ fn hashes(value: &str) -> Vec<u64> {
     out.sort_unstable();
     out.dedup();
     out
+}
+
+/// Returns the spans of a call that are looked at.
+fn spans_of(tree: &Tree, call: u32) -> impl Iterator<Item = u32> + use<> {
+    call..tree.subtree_end[call as usize].min(call + MOST_SPANS)
 }
 
 #[derive(Default)]
@@ -134,11 +141,16 @@ impl ArgumentRun {
     }
 
     /// Gives the key and the hashes of each tag of a span to `each`.
-    fn each_tag(&self, set: &TraceSet, row: u32, mut each: impl FnMut(u32, &[u64])) {
+    fn each_tag(&self, set: &TraceSet, row: u32, each: &mut impl FnMut(u32, &[u64])) {
         for &pair in set.tags.pairs_of(set.tag_set(row)) {
             let hashes = self.hashes.get(&pair).map_or(&[][..], Vec::as_slice);
             each(set.tags.key_of_pair(pair), hashes);
         }
+    }
+
+    /// Does the same of a call with what it leads to.
+    fn each_tag_of_call(&self, set: &TraceSet, tree: &Tree, call: u32, mut each: impl FnMut(u32, &[u64])) {
+        spans_of(tree, call).for_each(|span| self.each_tag(set, tree.row(span), &mut each));
     }
 
     fn compare(&mut self, set: &TraceSet, tree: &Tree, parent: u32, (at, first, second): (usize, u32, u32)) {
@@ -151,10 +163,10 @@ impl ArgumentRun {
         let mut known = FxHashSet::default();
         let before =
             self.children.iter().filter(|child| child.end_us <= begin.start_us && child.span != begin.span);
-        let before: Vec<u32> = before.take(MOST_BEFORE).map(|child| tree.row(child.span)).collect();
-        for row in before.into_iter().chain([parent]) {
-            self.each_tag(set, row, |_, hashes| known.extend(hashes.iter().copied()));
+        for call in before.take(MOST_BEFORE) {
+            self.each_tag_of_call(set, tree, call.span, |_, hashes| known.extend(hashes.iter().copied()));
         }
+        self.each_tag(set, parent, &mut |_, hashes: &[u64]| known.extend(hashes.iter().copied()));
         // By value, the keys under which the calls of the first have it.
         let mut found: BTreeMap<(u32, u32), u64> = BTreeMap::new();
         for (number, later) in seconds.iter().enumerate() {
@@ -166,13 +178,13 @@ impl ArgumentRun {
             };
             let mut values: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
             for call in earlier {
-                self.each_tag(set, tree.row(call.span), |key, hashes| {
+                self.each_tag_of_call(set, tree, call.span, |key, hashes| {
                     for hash in hashes.iter().filter(|hash| !known.contains(hash)) {
                         values.entry(*hash).or_default().push(key);
                     }
                 });
             }
-            self.each_tag(set, tree.row(later.span), |key, hashes| {
+            self.each_tag_of_call(set, tree, later.span, |key, hashes| {
                 for hash in hashes {
                     for &from in values.get(hash).into_iter().flatten() {
                         // A call that repeats what the one before was told follows from whatever told both.
@@ -210,13 +222,16 @@ impl Visit for ArgumentRun {
             let row = tree.row(span);
             let Some(pairs) = self.of_parent.get(&set.endpoint(row).0).cloned() else { continue };
             let mut children = std::mem::take(&mut self.children);
-            let are_some = calls_of(set, tree, &self.within, span, &mut children);
+            let are_some = calls_of(tree, &self.within, span, &mut children)
+                && (is_fine(set, tree, span, &children) || pairs.iter().any(|pair| pair.1 == pair.2));
             // Siblings stand by start as it was recorded; clocks that were set may have changed their order.
             children.sort_unstable_by_key(|child| (child.start_us, child.end_us, child.span));
             self.children = children;
             if are_some {
                 self.learn(set, row);
-                (0..self.children.len()).for_each(|at| self.learn(set, tree.row(self.children[at].span)));
+                for at in 0..self.children.len() {
+                    spans_of(tree, self.children[at].span).for_each(|span| self.learn(set, tree.row(span)));
+                }
                 pairs.iter().for_each(|&pair| self.compare(set, tree, row, pair));
                 return Some((self.span - from) as usize + self.children.len() * (1 + pairs.len()));
             }

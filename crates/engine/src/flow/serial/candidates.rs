@@ -9,7 +9,9 @@ use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Fewer times that one call follows another show nothing.
+/// Fewer times that a call follows one of another endpoint show nothing: it may have been by chance, or what was asked.
+const FEWEST_PAIRS: u64 = 20;
+/// The same of calls of one endpoint, of which an invocation makes several.
 const FEWEST: u64 = 5;
 /// Endpoints in one group at most.
 const LONGEST: usize = 8;
@@ -32,6 +34,7 @@ pub struct Candidates<'a> {
     before: BTreeMap<(&'a Endpoint, &'a Endpoint), &'a Endpoint>,
     /// Parents and callees of which the calls follow each other.
     runs: BTreeSet<(&'a Endpoint, &'a Endpoint)>,
+    tau_ppm: u32,
 }
 
 fn are_nearly_all(n: u64, of: u64, tau_ppm: u32) -> bool {
@@ -42,7 +45,7 @@ fn are_nearly_all(n: u64, of: u64, tau_ppm: u32) -> bool {
 /// on, since of two or three calls of which the second is not always made it may depend on the first.
 fn least_calls(unit: &UnitSums, tau_ppm: u32) -> u32 {
     let (calls, invocations) = unit.usual_number();
-    let is_constant = calls > 1 && are_nearly_all(invocations, unit.invocations(1), tau_ppm);
+    let is_constant = calls > 1 && are_nearly_all(invocations, unit.invocations(), tau_ppm);
     if is_constant { 2 } else { RUN }
 }
 
@@ -55,21 +58,18 @@ impl<'a> Candidates<'a> {
             let (Some(a), Some(b)) = (a, b) else { continue };
             let n = follows.gaps.len();
             // Both are there or neither: else whether the second is called may depend on the first. So may how often.
-            let is_always = are_nearly_all(n, a.invocations(1).max(b.invocations(1)), tau_ppm)
-                && are_nearly_all(b.usual_number().1, b.invocations(1), tau_ppm);
-            if n >= FEWEST && is_always && follows.gaps.are_usual() {
+            let is_always = are_nearly_all(n, a.invocations().max(b.invocations()), tau_ppm)
+                && are_nearly_all(b.usual_number().1, b.invocations(), tau_ppm);
+            if n >= FEWEST_PAIRS && is_always && follows.gaps.are_usual() {
                 before.insert((parent, second), first);
             }
         }
         let runs = sums.units.iter().filter(|(_, unit)| {
-            let least = least_calls(unit, tau_ppm);
-            let serial = unit.serial[usize::from(least == RUN)];
-            are_nearly_all(serial, unit.invocations(least), tau_ppm)
-                && unit.gaps.len() >= FEWEST
-                && unit.gaps.are_usual()
+            let (n, serial, _) = unit.runs_from(least_calls(unit, tau_ppm));
+            are_nearly_all(serial, n, tau_ppm) && unit.gaps.len() >= FEWEST && unit.gaps.are_usual()
         });
         let runs = runs.map(|((parent, callee), _)| (parent, callee)).collect();
-        Candidates { sums, before, runs }
+        Candidates { sums, before, runs, tau_ppm }
     }
 
     /// Returns the callees that one follows, nearest first.
@@ -100,9 +100,13 @@ impl<'a> Candidates<'a> {
         };
         let mut groups: Vec<(u128, SerialGroup)> = Vec::new();
         for &(parent, last) in self.before.keys() {
+            if follows(parent, last, last) {
+                continue;
+            }
             let mut chain = vec![last];
             for first in self.ancestors(parent, last) {
-                if chain.iter().any(|second| follows(parent, first, second)) {
+                if follows(parent, first, first) || chain.iter().any(|second| follows(parent, first, second))
+                {
                     break;
                 }
                 chain.push(first);
@@ -152,15 +156,12 @@ impl<'a> Candidates<'a> {
             }
             let Some(unit) = unit(callee) else { continue };
             most_us += unit.most_us;
-            let least = if callees.len() > 1 { 1 } else { RUN.min(unit.usual_number().0).max(2) };
-            calls += unit.calls(least) as f64 / unit.invocations(least).max(1) as f64;
-            let all = || {
-                unit.numbers
-                    .keys()
-                    .map(|&calls| u64::from(calls))
-                    .filter(|calls| *calls > 1 || callees.len() > 1)
-            };
-            numbers = (numbers.0 + all().min().unwrap_or(0), numbers.1 + all().max().unwrap_or(0));
+            let least = if callees.len() > 1 { 1 } else { least_calls(unit, self.tau_ppm) };
+            let (n, _, all) = unit.runs_from(least);
+            calls += all as f64 / n.max(1) as f64;
+            let mut range = unit.runs.range(least..).map(|(&calls, _)| u64::from(calls));
+            let first = range.next().unwrap_or(0);
+            numbers = (numbers.0 + first, numbers.1 + range.next_back().unwrap_or(first));
         }
         let calls_of =
             CallsBeside { parent: parent.clone(), callees: callees.iter().map(|c| (*c).clone()).collect() };

@@ -2,7 +2,7 @@
 
 use crate::flow::{Child, Order, Visit, Within};
 use pathlight_base::statistics::{log_bin, log_bin_middle_us};
-use pathlight_trace::{Endpoint, EndpointId, Flags, NO_ROW, Overlap, Role, TraceRow, TraceSet, Tree};
+use pathlight_trace::{Endpoint, EndpointId, Flags, Overlap, Role, TraceRow, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -53,10 +53,10 @@ impl Gaps {
 /// The calls of one endpoint by one parent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct UnitSums {
-    /// Invocations by the number of calls.
+    /// Invocations by the number of calls; without those with an error, since what is not called after a failure says nothing.
     pub numbers: BTreeMap<u32, u64>,
-    /// Those of at least two and of at least [`RUN`] calls in which each call waits for the one before.
-    pub serial: [u64; 2],
+    /// All invocations by the number of calls, and those of them in which each call waits for the one before.
+    pub runs: BTreeMap<u32, (u64, u64)>,
     /// Gaps between the calls of these.
     pub gaps: Gaps,
     /// What these would save at most, in microseconds: the time of the calls less the longest of each invocation.
@@ -64,25 +64,31 @@ pub(super) struct UnitSums {
 }
 
 impl UnitSums {
-    /// Returns the invocations with at least so many calls.
-    pub fn invocations(&self, least: u32) -> u64 {
-        self.numbers.range(least..).map(|(_, invocations)| invocations).sum()
+    /// Returns the invocations without an error that make such calls.
+    pub fn invocations(&self) -> u64 {
+        self.numbers.values().sum()
     }
 
-    /// Returns how many calls the invocations with at least so many make in all.
-    pub fn calls(&self, least: u32) -> u64 {
-        self.numbers.range(least..).map(|(&calls, invocations)| u64::from(calls) * invocations).sum()
-    }
-
-    /// Returns the most common number of calls, and in how many invocations it is that; the least of equally common ones.
+    /// Returns the most common number of calls, and in how many of these it is that; the least of equally common ones.
     pub fn usual_number(&self) -> (u32, u64) {
         let most = self.numbers.iter().reduce(|best, next| if next.1 > best.1 { next } else { best });
         most.map_or((0, 0), |(&calls, &invocations)| (calls, invocations))
     }
 
+    /// Returns the invocations with at least so many calls: how many, in how many of them each call waits for the one before, and how
+    /// many calls they make.
+    pub fn runs_from(&self, least: u32) -> (u64, u64, u64) {
+        self.runs.range(least..).fold((0, 0, 0), |sum, (&calls, &(n, serial))| {
+            (sum.0 + n, sum.1 + serial, sum.2 + u64::from(calls) * n)
+        })
+    }
+
     fn merge(&mut self, other: UnitSums) {
         other.numbers.into_iter().for_each(|(calls, n)| *self.numbers.entry(calls).or_default() += n);
-        self.serial = [self.serial[0] + other.serial[0], self.serial[1] + other.serial[1]];
+        for (calls, (n, serial)) in other.runs {
+            let into = self.runs.entry(calls).or_default();
+            *into = (into.0 + n, into.1 + serial);
+        }
         self.gaps.merge(other.gaps);
         self.most_us += other.most_us;
     }
@@ -97,8 +103,7 @@ pub(super) struct FollowSums {
     pub most_us: u128,
 }
 
-/// How calls follow one another: the accumulator. Invocations with an error are left out, since what is not called after a
-/// failure says nothing.
+/// How calls follow one another: the accumulator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SerialSums {
     /// By parent and callee.
@@ -133,6 +138,8 @@ struct Unit {
     sum_us: u64,
     longest_us: u64,
     is_serial: bool,
+    /// Whether the call before failed: then the next is a retry.
+    has_failed: bool,
     /// Place of the call that ended last of those that the first one waits for, and the gap since then.
     after: Option<(u32, i64)>,
 }
@@ -190,6 +197,7 @@ impl SerialRun {
         let children = self.order.children();
         let endpoint_of = |child: &Child| set.endpoint(tree.row(child.span)).0;
         for (p, child) in children.iter().enumerate() {
+            let has_failed = set.flags(tree.row(child.span)).has(Flags::ERROR);
             let endpoint = endpoint_of(child);
             let last = self.order.waits_for(p).last().copied();
             let gap_us = self.order.gap_us(p);
@@ -204,6 +212,7 @@ impl SerialRun {
                     sum_us: child.latency_us(),
                     longest_us: child.latency_us(),
                     is_serial: true,
+                    has_failed,
                     after: last.map(|last| (last, gap_us)),
                 });
                 continue;
@@ -215,7 +224,10 @@ impl SerialRun {
                 endpoint_of(last) == endpoint && last.end_us >= unit.end_us
             });
             unit.is_serial &= is_next;
-            self.gaps.push((seen.1, gap_us));
+            if !unit.has_failed {
+                self.gaps.push((seen.1, gap_us));
+            }
+            unit.has_failed = has_failed;
             unit.calls += 1;
             unit.sum_us += child.latency_us();
             unit.longest_us = unit.longest_us.max(child.latency_us());
@@ -223,16 +235,18 @@ impl SerialRun {
         }
     }
 
-    fn add_units(&mut self, set: &TraceSet, tree: &Tree, parent: u32) {
+    fn add_units(&mut self, set: &TraceSet, tree: &Tree, span: u32) {
+        let parent = set.endpoint(tree.row(span)).0;
+        let is_fine = is_fine(set, tree, span, &self.children);
         for unit in &self.units {
             let sums = self.sums.entry((parent, unit.endpoint)).or_default();
-            *sums.numbers.entry(unit.calls).or_default() += 1;
+            *sums.numbers.entry(unit.calls).or_default() += u64::from(is_fine);
+            let runs = sums.runs.entry(unit.calls).or_default();
+            *runs = (runs.0 + 1, runs.1 + u64::from(unit.is_serial));
             if unit.is_serial && unit.calls > 1 {
-                sums.serial[0] += 1;
-                sums.serial[1] += u64::from(unit.calls >= RUN);
                 sums.most_us += u128::from(unit.sum_us - unit.longest_us);
             }
-            let Some((last, gap_us)) = unit.after else { continue };
+            let Some((last, gap_us)) = unit.after.filter(|_| is_fine) else { continue };
             let last = &self.order.children()[last as usize];
             let before = set.endpoint(tree.row(last.span)).0;
             let before = &self.units[self.seen[before as usize].1 as usize];
@@ -266,11 +280,11 @@ impl Visit for SerialRun {
         while (self.span as usize) < tree.len() {
             let span = self.span;
             self.span += 1;
-            if calls_of(set, tree, &self.within, span, &mut self.children) {
+            if calls_of(tree, &self.within, span, &mut self.children) {
                 let (start_us, end_us) = (tree.start_us[span as usize], tree.end_us[span as usize]);
                 self.order.set(start_us, end_us, &self.children, Some(self.overlap));
                 self.find_units(set, tree);
-                self.add_units(set, tree, set.endpoint(tree.row(span)).0);
+                self.add_units(set, tree, span);
                 return Some((self.span - from) as usize + self.children.len());
             }
         }
@@ -278,21 +292,19 @@ impl Visit for SerialRun {
     }
 }
 
-/// Fills in the calls of an invocation; tells whether there are some, and neither it nor any of them is in error.
-pub(super) fn calls_of(
-    set: &TraceSet,
-    tree: &Tree,
-    within: &Within,
-    span: u32,
-    out: &mut Vec<Child>,
-) -> bool {
+/// Fills in the calls of an invocation; tells whether there are some.
+pub(super) fn calls_of(tree: &Tree, within: &Within, span: u32, out: &mut Vec<Child>) -> bool {
     let is_leaf = tree.subtree_end[span as usize] == span + 1;
     if is_leaf || tree.role[span as usize] == Role::Dropped || !within.has(tree, span) {
         return false;
     }
-    let is_fine = |span: u32| !set.flags(tree.row(span)).has(Flags::ERROR);
     out.clear();
     out.extend(tree.sync_children(span).map(|child| Child::of(tree, child)));
-    debug_assert!(out.iter().all(|child| child.span != NO_ROW));
-    !out.is_empty() && is_fine(span) && out.iter().all(|child| is_fine(child.span))
+    !out.is_empty()
+}
+
+/// Returns whether neither an invocation nor any of its calls is in error.
+pub(super) fn is_fine(set: &TraceSet, tree: &Tree, span: u32, calls: &[Child]) -> bool {
+    let is_fine = |span: u32| !set.flags(tree.row(span)).has(Flags::ERROR);
+    is_fine(span) && calls.iter().all(|child| is_fine(child.span))
 }
