@@ -2,7 +2,7 @@
 //! them side by side would save.
 
 use crate::say::sentence::Sentence;
-use crate::table::{Column, Number, Table};
+use crate::table::{Column, Number, Table, endpoint_attributes};
 use pathlight_base::format::{self, counted, duration, printable};
 use pathlight_engine::flow::{CallsBeside, Changes, ParalleliseReport, Saving, SerialGroup};
 use std::rc::Rc;
@@ -40,6 +40,10 @@ impl SerialLine {
 
     fn group(&self) -> &SerialGroup {
         &self.report.groups[self.at]
+    }
+
+    fn caller(&self) -> (&str, &str) {
+        (&self.calls().parent.service, &self.calls().parent.operation)
     }
 
     fn saved(&self) -> Saving {
@@ -118,11 +122,9 @@ pub fn table() -> Table<SerialLine> {
             let names = line.calls().callees.iter().map(|of| format::endpoint(&of.service, &of.operation));
             vec![names.collect::<Vec<_>>().join(" then "), line.group().mean_calls.to_string()]
         }),
-        Column::endpoint("Called by", "The endpoint that makes the calls", |line: &SerialLine| {
-            (&line.calls().parent.service, &line.calls().parent.operation)
-        })
-        .key("caller")
-        .csv(&["caller_service", "caller_operation"]),
+        Column::endpoint("Called by", "The endpoint that makes the calls", SerialLine::caller)
+            .key("caller")
+            .csv(&["caller_service", "caller_operation"]),
         duration("saved", "Mean", "Saved of the mean latency of all requests", |line| {
             line.saved().mean.into()
         }),
@@ -141,4 +143,5 @@ pub fn table() -> Table<SerialLine> {
         .csv(&["affected"]),
     ];
     Table::new("parallelise-table", "Calls that could run side by side", ("saved", true), columns)
+        .with_attributes(|line| endpoint_attributes("serial", line.caller(), line.saved().mean))
 }

@@ -180,6 +180,71 @@ pub async fn predictions_and_savings_are_those_of_the_binary(page: &Page) -> Out
     page.picture("flow-savings").await
 }
 
+pub async fn calls_that_could_run_side_by_side_are_those_of_the_binary_and_become_a_what_if(
+    page: &Page,
+) -> Outcome {
+    let file = generated("serial.json", "--shape serial --traces 1200 --seed 2")?;
+    page.open("view=flow&panel=parallelise").await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    let said = native(&["flow", "--json", "--parallelise"], &[&file])?;
+    let groups = said["groups"].as_array().cloned().unwrap_or_default();
+    let callers = page.attributes("[data-test='serial']", "data-service").await?;
+    let values = page.attributes("[data-test='serial']", "data-value").await?;
+    // A table has elements for the rows in sight only.
+    ensure((3..=groups.len()).contains(&callers.len()), || format!("{} of {}", callers.len(), groups.len()))?;
+    for ((group, caller), value) in groups.iter().zip(&callers).zip(&values) {
+        same("caller", caller.clone(), group["parent"][0].as_str().unwrap_or_default().to_owned())?;
+        near("saved", value.parse().unwrap_or(f64::NAN), group["saved_us"]["mean"].as_f64())?;
+    }
+    let sentence = page.text("[data-test='parallelise-sentence']").await?;
+    ensure(sentence.contains("always run one after the other"), || sentence.clone())?;
+    let note = page.text("[data-test='parallelise-error']").await?;
+    ensure(note.contains("cannot show data that flow in the code"), || note.clone())?;
+    let json = exported(page, "[data-test='parallelise']", "json").await?;
+    same("the export", serde_json::from_str::<Value>(&json)?, said.clone())?;
+    page.picture("flow-parallelise").await?;
+    let open = "document.querySelector(\"[data-test='serial']\").dispatchEvent(new MouseEvent('dblclick', { bubbles: true }))";
+    page.run(open).await?;
+    page.visible("[data-test='whatif-change']").await?;
+    page.ready().await?;
+    let [before, after] = [
+        page.number("[data-test='before-mean']", "data-value").await?,
+        page.number("[data-test='after-mean']", "data-value").await?,
+    ];
+    near("the mean of the what-if", before - after, groups[0]["saved_us"]["mean"].as_f64())
+}
+
+pub async fn headroom_is_that_of_the_binary_and_becomes_a_what_if(page: &Page) -> Outcome {
+    let file = flow_at(page, "&panel=headroom").await?;
+    page.hidden("[data-test='room']").await?;
+    let now = native(&with(&["--headroom", "p99=1us"]), &[&file])?;
+    same("rows beyond the limit", now["rows"].as_array().map(Vec::len), Some(0))?;
+    let us = (1.2 * now["before_us"].as_f64().unwrap_or(f64::NAN)).ceil();
+    write(page, "headroom-time", &format!("{us} us")).await?;
+    page.visible("[data-test='room']").await?;
+    page.ready().await?;
+    let said = native(&with(&["--headroom", &format!("p99={us}us")]), &[&file])?;
+    let rows = said["rows"].as_array().cloned().unwrap_or_default();
+    let shown = page.attributes("[data-test='room']", "data-value").await?;
+    ensure((3..=rows.len()).contains(&shown.len()), || format!("{} of {}", shown.len(), rows.len()))?;
+    for (row, shown) in rows.iter().zip(&shown).filter(|(row, _)| !row["times"].is_null()) {
+        near("times", shown.parse().unwrap_or(f64::NAN), row["times"].as_f64())?;
+    }
+    let sentence = page.text("[data-test='headroom-sentence']").await?;
+    ensure(sentence.contains("times as long"), || sentence.clone())?;
+    let json = exported(page, "[data-test='headroom']", "json").await?;
+    same("the export", serde_json::from_str::<Value>(&json)?, said.clone())?;
+    page.picture("flow-headroom").await?;
+    let open = "document.querySelector(\"[data-test='room']\").dispatchEvent(new MouseEvent('dblclick', { bubbles: true }))";
+    page.run(open).await?;
+    page.visible("[data-test='whatif-change']").await?;
+    page.ready().await?;
+    let after = page.number("[data-test='after-p99']", "data-value").await?;
+    ensure(after <= us, || format!("the what-if has a p99 of {after}, the limit is {us}"))?;
+    near("p99 then", after, rows[0]["then_us"].as_f64())
+}
+
 /// Writes into a field as a person who then leaves it.
 async fn write(page: &Page, field: &str, text: &str) -> Outcome {
     page.run(&format!(
