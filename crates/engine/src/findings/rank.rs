@@ -180,6 +180,10 @@ pub(super) fn sort_findings(findings: &mut [Finding]) {
         | FindingKind::OutsideRequests
         | FindingKind::Bursts
         | FindingKind::Abnormal => 2,
+        // Of calls of different endpoints each may need data of the one before that no trace shows.
+        FindingKind::OneAfterTheOther if matches!(&finding.facts, FindingFacts::OneAfterTheOther(facts) if facts.group.calls.callees.len() > 1) => {
+            2
+        }
         // Errors are always reported.
         FindingKind::Errors if finding.least_us() <= 0.0 => 2,
         _ => 1,

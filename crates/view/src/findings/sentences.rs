@@ -416,7 +416,10 @@ fn one_after_the_other(out: Sentence, finding: &Finding, facts: &OneAfterTheOthe
     };
     let (least, most) = group.numbers;
     match grows_with {
-        _ if least >= most || group.calls.callees.len() > 1 => out,
+        _ if group.calls.callees.len() > 1 => out.text(
+            " Look in the code whether one needs what the one before returns: traces cannot show that.",
+        ),
+        _ if least >= most => out,
         Some(grows) => {
             let out = out.text(" N+1: their number, ").number(format!("{least} to {most}"));
             let out = out.text(", grows with ");
