@@ -153,7 +153,7 @@ pub fn table() -> Table<HeadroomLine> {
         )
         .csv(&["then_us"]),
     ];
-    Table::new("headroom-table", "How much slower services and calls may become", ("times", false), columns)
+    Table::new("headroom-table", "How much slower services and calls may become", ("", false), columns)
         .with_attributes(|line| {
             let times = line.row().times().map_or(Number::None, Number::from);
             vec![("data-test", "room".to_owned()), ("data-value", times.digits())]
