@@ -147,13 +147,14 @@ fn calls_of_one_endpoint_are_a_group_from_four_on_or_if_there_are_always_as_many
 fn no_group_is_made_of_calls_that_may_depend_on_each_other() {
     let none: [[&str; 0]; 0] = [];
     // The second is not always called, nor always as often.
-    let seldom = |trace: u64| if trace % 5 == 0 { vec![("a", 0)] } else { vec![("a", 0), ("b", 100)] };
+    let seldom =
+        |trace: u64| if trace.is_multiple_of(5) { vec![("a", 0)] } else { vec![("a", 0), ("b", 100)] };
     assert_eq!(groups(&requests(50, seldom)), none);
     let more = |trace: u64| [vec![("a", 0)], vec![("b", 100); 1 + trace as usize % 3]].concat();
     assert_eq!(groups(&requests(50, more)), none);
     // Another one comes first at times.
     let swapped = |trace: u64| {
-        let (a, b) = if trace % 10 == 0 { ("b", "a") } else { ("a", "b") };
+        let (a, b) = if trace.is_multiple_of(10) { ("b", "a") } else { ("a", "b") };
         vec![(a, 0), (b, 100)]
     };
     assert_eq!(groups(&requests(50, swapped)), none);
@@ -169,7 +170,8 @@ fn no_group_is_made_of_calls_that_may_depend_on_each_other() {
 #[test]
 fn a_failure_hides_calls_and_makes_them_again() {
     // One in ten fails: what comes after it is not called then.
-    let short = |trace: u64| if trace % 10 == 0 { vec![("a", 0)] } else { vec![("a", 0), ("b", 100)] };
+    let short =
+        |trace: u64| if trace.is_multiple_of(10) { vec![("a", 0)] } else { vec![("a", 0), ("b", 100)] };
     let mut spans = requests(100, short);
     assert_eq!(groups(&spans), [[""; 0]; 0]);
     let failing = spans.iter_mut().filter(|span| span.trace % 10 == 0 && span.operation == "a");

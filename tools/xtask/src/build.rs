@@ -25,7 +25,16 @@ pub const USAGE: &str =
 
 pub fn run(arguments: &[String]) -> Outcome {
     let arguments = Arguments::parse(arguments, &["--fast"], &[])?;
-    build(arguments.flag("--fast"))
+    build(arguments.flag("--fast"), Parts::All)
+}
+
+/// What is built.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Parts {
+    /// The page alone: what waits for it does not wait for the library too.
+    Page,
+    /// The page and the library for JavaScript.
+    All,
 }
 
 /// Returns the folder with the finished page.
@@ -33,10 +42,10 @@ pub fn dist() -> PathBuf {
     sh::root().join("dist")
 }
 
-/// Builds everything and prints the sizes.
-pub fn build(fast: bool) -> Outcome {
+/// Builds `dist/` and prints the sizes.
+pub fn build(fast: bool, parts: Parts) -> Outcome {
     let mut files = Files::new();
-    let package = compile(fast, &mut files)?;
+    let package = compile(fast, parts, &mut files)?;
     read_folder(&sh::root().join("www"), "www", &mut files)?;
     let index = sh::root().join("index.html");
     if !index.is_file() {
@@ -78,8 +87,8 @@ const MODULES: [(&str, &str, &str); 2] =
     [("pathlight", "pathlight", "wasm"), ("pathlight-worker", "worker", "worker-wasm")];
 
 /// Builds the modules and their glue and adds those of the page to `files`, each module as it is and as a script; returns the
-/// files of the library's package.
-fn compile(fast: bool, files: &mut Files) -> Outcome<Files> {
+/// files of the library's package, if that is built too.
+fn compile(fast: bool, parts: Parts, files: &mut Files) -> Outcome<Files> {
     tools::wasm_target()?;
     // On a fresh machine both take minutes, and each module ends with one long link on one core.
     let (bindgen, built) = std::thread::scope(|scope| {
@@ -87,7 +96,8 @@ fn compile(fast: bool, files: &mut Files) -> Outcome<Files> {
         let mut build = sh::cargo();
         // Only libraries: the binary of a package would collide with its module.
         build.args(["build", "--lib", "--profile", "page", "--target", tools::WASM]);
-        let packages = MODULES.map(|(package, ..)| package).into_iter().chain([library::PACKAGE]);
+        let library = (parts == Parts::All).then_some(library::PACKAGE);
+        let packages = MODULES.map(|(package, ..)| package).into_iter().chain(library);
         let built = sh::run(build.args(packages.map(|package| format!("--package={package}"))));
         (
             bindgen.join().unwrap_or_else(|_| Err("the installation of wasm-bindgen broke off".to_owned())),
@@ -114,6 +124,9 @@ fn compile(fast: bool, files: &mut Files) -> Outcome<Files> {
     let script = sh::on(&script, fs::read(&script))?;
     files.entry("worker.js".to_owned()).or_default().extend(script);
 
+    if parts == Parts::Page {
+        return Ok(Files::new());
+    }
     let (script, module) = library::MODULE;
     glue(&bindgen, library::PACKAGE, ("web", script.trim_end_matches(".js")))?;
     let mut package = library::files()?;

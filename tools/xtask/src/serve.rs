@@ -7,7 +7,7 @@ pub const USAGE: &str = "[--port N] [--jaeger URL] [--fast]  build, then serve d
 
 pub fn run(arguments: &[String]) -> Outcome {
     let arguments = Arguments::parse(arguments, &["--fast"], &["--port", "--jaeger"])?;
-    build::build(arguments.flag("--fast"))?;
+    build::build(arguments.flag("--fast"), build::Parts::Page)?;
     // The server alone: the rest of the native binary would take another minute.
     let mut serve = sh::cargo();
     serve

@@ -28,12 +28,12 @@ pub fn run(arguments: &[String]) -> Outcome {
 
 /// Builds the page twice, the second time with nothing left of the first, and compares every file.
 fn builds() -> Outcome {
-    build::build(false)?;
+    build::build(false, build::Parts::Page)?;
     let first = files(&build::dist())?;
     for made in [sh::target().join(tools::WASM).join("page"), sh::target().join("page")] {
         sh::on(&made, fs::remove_dir_all(&made))?;
     }
-    build::build(false)?;
+    build::build(false, build::Parts::Page)?;
     let second = files(&build::dist())?;
     let names = first.keys().chain(second.keys());
     let differ: Vec<&str> =
@@ -56,7 +56,7 @@ fn page(only: Option<&str>) -> Outcome {
     let driver = tools::chromedriver()?;
     build::native()?;
     if !build::dist().join("index.html").is_file() {
-        build::build(false)?;
+        build::build(false, build::Parts::Page)?;
     }
     let mut tests = sh::cargo();
     tests.args(["run", "--quiet", "-p", "e2e", "--", "--ignored"]).args(only).env("CHROMEDRIVER", driver);

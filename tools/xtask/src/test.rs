@@ -204,7 +204,7 @@ fn package(results: &mut Results, is_tested: bool, is_built: bool) -> Outcome {
         return Ok(());
     }
     if !is_built {
-        build::build(false)?;
+        build::build(false, build::Parts::All)?;
     }
     let (project, binary) = (library::project()?, program("pathlight", is_tested)?);
     let mut node = library::checks("node".as_ref(), &["--expose-gc"], &project, &binary);
@@ -287,7 +287,7 @@ fn end_to_end(results: &mut Results, is_tested: bool) -> Outcome {
 fn browser_tests(is_tested: bool) -> Outcome<Command> {
     tools::axe();
     let (driver, firefox) = (tools::chromedriver()?, tools::firefox()?);
-    build::build(false)?;
+    build::build(false, build::Parts::All)?;
     program("pathlight", is_tested)?;
     let mut tests = sh::command(program("e2e", is_tested)?);
     tests.env("CHROMEDRIVER", driver).env("FIREFOX", firefox);

@@ -124,13 +124,17 @@ pub(super) fn compare<'a>(
         let sum = excess(&baseline.us, &cell.us, drift);
         Some(Measured { baseline, likeness, sum, reply })
     };
-    let compared = |(key, cell): (&'a CellKey, &'a Box<Cell>)| Compared {
+    let compared = |key: &'a CellKey, cell: &'a Cell| Compared {
         key,
         cell,
         before: a.cells.get(key).map(Box::as_ref).filter(|before| before.n() > 0),
         measured: measure(key, cell),
     };
-    b.cells.iter().filter(|(_, cell)| cell.n() > 0 && b.requests.seen > 0).map(compared).collect()
+    b.cells
+        .iter()
+        .filter(|(_, cell)| cell.n() > 0 && b.requests.seen > 0)
+        .map(|(key, cell)| compared(key, cell))
+        .collect()
 }
 
 #[cfg(test)]

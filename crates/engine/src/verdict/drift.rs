@@ -28,8 +28,8 @@ impl<'a> Drifts<'a> {
         let mut services: BTreeMap<&str, Sum> = BTreeMap::new();
         for (key, after) in &b.cells {
             let effective = |cell: &Cell| cell.us.weights().effective();
-            let is_enough = |before: &&Box<Cell>| effective(before).min(effective(after)) >= FEW;
-            let Some(before) = a.cells.get(key).filter(is_enough) else { continue };
+            let is_enough = |before: &&Cell| effective(before).min(effective(after)) >= FEW;
+            let Some(before) = a.cells.get(key).map(Box::as_ref).filter(is_enough) else { continue };
             let sum = excess_of((&before.us, scale), &after.us, Likeness::Same, 0.0, &b.requests);
             services.entry(key.service()).or_default().add(sum);
         }

@@ -130,7 +130,7 @@ fn run_parts(wanted: &dyn Fn(&str) -> bool, quick: bool, report: &mut Report) ->
     }
     let sets = Sets::generate(quick)?;
     if is_paged {
-        build::build(false)?;
+        build::build(false, build::Parts::Page)?;
     }
     if is_whole || views.contains(&"memory") {
         sets::five_million(quick)?;
