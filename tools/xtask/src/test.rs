@@ -53,7 +53,8 @@ pub fn run(arguments: &[String]) -> Outcome {
     let wanted = |part: &str| arguments.rest.is_empty() || arguments.rest.iter().any(|given| given == part);
 
     let mut results = Results::default();
-    let page = (wanted("native") && wanted("e2e")).then(|| thread::spawn(build_page));
+    let with_tests = wanted("wasm");
+    let page = (wanted("native") && wanted("e2e")).then(|| thread::spawn(move || build_page(with_tests)));
     if wanted("lint") {
         lint(&mut results);
     }
@@ -93,10 +94,14 @@ pub fn run(arguments: &[String]) -> Outcome {
     std::process::exit(1);
 }
 
-/// Builds the page while the native parts run: its link and what packs it keep one core busy for a minute.
-fn build_page() {
+/// Builds the page, and the tests in the browser if they are wanted, while the native parts run: each link and what packs a
+/// module keep one core busy for a minute.
+fn build_page(with_tests: bool) {
     if let Ok(program) = std::env::current_exe() {
         sh::output(sh::command(program).arg("build"));
+    }
+    if let Some(mut tests) = with_tests.then(|| tools::wasm_runner("600").ok()).flatten() {
+        sh::output(tests.args(["--test", "web", "--no-run"]));
     }
 }
 
