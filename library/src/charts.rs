@@ -76,7 +76,7 @@ options! {
     }
 }
 
-/// Draws a chart by name; `options` are JSON, see [`ChartOptions`].
+/// Draws a chart by name; `options` are JSON, see `ChartOptions`.
 ///
 /// # Errors
 /// As [`answer`](crate::answer).

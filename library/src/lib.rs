@@ -2,7 +2,7 @@
 //!
 //! Answers are the public JSON as text, the same that `pathlight COMMAND --json` prints, so the package parses text and there
 //! is no second way from a report to an object. What stands here runs natively too, where tests compare it with the binary;
-//! [`bindings`] makes it callable, and the scripts of the package (`library/npm`) give it streams, workers and errors.
+//! `bindings` makes it callable, and the scripts of the package (`library/npm`) give it streams, workers and errors.
 
 mod answers;
 #[cfg(target_arch = "wasm32")]

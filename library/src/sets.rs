@@ -17,7 +17,7 @@ pub struct SetReader {
 }
 
 impl SetReader {
-    /// Returns a reader with options as JSON, see [`ReadSettings`].
+    /// Returns a reader with options as JSON, see `ReadSettings`.
     ///
     /// # Errors
     /// An option is not known or not what it should be.
