@@ -1205,7 +1205,7 @@ export interface FailingService {
 }
 
 /** What a finding is about. */
-export type FindingKind = "changed" | "slow_tail" | "one_after_the_other" | "timeout" | "retries" | "errors" | "who" | "since_when" | "hot_spot" | "waiting" | "worth_making_faster" | "abnormal" | "bursts" | "not_instrumented" | "work_after" | "outside_requests" | "read_with_care" | "queue";
+export type FindingKind = "changed" | "slow_tail" | "one_after_the_other" | "timeout" | "retries" | "redundant_calls" | "errors" | "who" | "since_when" | "hot_spot" | "waiting" | "worth_making_faster" | "abnormal" | "bursts" | "not_instrumented" | "work_after" | "outside_requests" | "read_with_care" | "queue";
 
 /** A tag with a value. */
 export interface FindingTag {
