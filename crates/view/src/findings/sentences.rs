@@ -4,6 +4,7 @@ use crate::compare;
 use crate::findings::reasons::{likewise, takes_longer};
 use crate::flow::prediction::off_words;
 use crate::queues;
+use crate::say::LEAST_CHANGE;
 use crate::say::sentence::Sentence;
 use crate::say::subject::{longer_than_usual, takes};
 use pathlight_base::format::{self, agreeing, count, counted, duration, share};
@@ -407,9 +408,11 @@ fn one_after_the_other(out: Sentence, finding: &Finding, facts: &OneAfterTheOthe
     let out = some(finding, out, "request")
         .text(" faster and save ")
         .number(duration(group.saved_us.mean))
-        .text(" of the mean and ")
-        .number(duration(group.saved_us.p99.max(0.0)))
-        .text(" of p99");
+        .text(" of the mean");
+    let out = match group.saved_us.p99.max(0.0) {
+        us if us < 1.0 => out.text(", and nothing at p99"),
+        us => out.text(" and ").number(duration(us)).text(" of p99"),
+    };
     let out = match model_error {
         Some(error) => out.text(" (the model is ").number(off_words(*error)).text(" on held-out requests)."),
         None => out.text("."),
@@ -664,7 +667,7 @@ fn saved(out: Sentence, halved: &Halved) -> Sentence {
 
 /// Returns whether a saving is seen in the percentile.
 pub(crate) fn reaches_p99(halved: &Halved) -> bool {
-    halved.p99_us >= 0.005 * halved.p99_before_us
+    halved.p99_us >= LEAST_CHANGE * halved.p99_before_us
 }
 
 /// Returns an expected number of requests.

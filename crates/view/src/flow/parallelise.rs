@@ -1,6 +1,7 @@
 //! Calls that always run one after the other though nothing in the traces says that they must: what they are, and what running
 //! them side by side would save.
 
+use crate::say::LEAST_CHANGE;
 use crate::say::sentence::Sentence;
 use crate::table::{Column, Number, Table, endpoint_attributes};
 use pathlight_base::format::{self, counted, duration, printable};
@@ -97,11 +98,13 @@ pub fn headline(report: &ParalleliseReport) -> Sentence {
         .text(" from ")
         .number(duration(report.latency_us.mean))
         .text(" to ")
-        .number(duration(report.latency_us.mean - best.saved_us.mean))
-        .text(" and p99 from ")
-        .number(duration(report.latency_us.p99))
-        .text(" to ")
-        .number(duration(report.latency_us.p99 - best.saved_us.p99));
+        .number(duration(report.latency_us.mean - best.saved_us.mean));
+    let (p99_us, saved_us) = (report.latency_us.p99, best.saved_us.p99);
+    let out = if saved_us >= LEAST_CHANGE * p99_us {
+        out.text(" and p99 from ").number(duration(p99_us)).text(" to ").number(duration(p99_us - saved_us))
+    } else {
+        out.text("; p99 stays as it is")
+    };
     out.text(&format!(".{more}{left_out}"))
 }
 

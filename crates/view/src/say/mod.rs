@@ -6,3 +6,6 @@ pub mod selection;
 pub mod sentence;
 pub mod subject;
 pub mod tip;
+
+/// A percentile that changes by less than this share of itself is said to stay as it is.
+pub const LEAST_CHANGE: f64 = 0.005;
