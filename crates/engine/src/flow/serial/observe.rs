@@ -229,7 +229,7 @@ impl SerialRun {
             }
             unit.has_failed = has_failed;
             unit.calls += 1;
-            unit.sum_us += child.latency_us();
+            unit.sum_us = unit.sum_us.saturating_add(child.latency_us());
             unit.longest_us = unit.longest_us.max(child.latency_us());
             unit.end_us = unit.end_us.max(child.end_us);
         }
