@@ -39,7 +39,7 @@ pub struct Args {
     /// The page: a folder or the page in one file (default: pathlight.html beside this program, or dist/)
     #[arg(long, value_name = "PATH")]
     page: Option<PathBuf>,
-    /// Pages of this origin may send too, such as https://app.example; `*` is any (default: pages of this machine only)
+    /// Pages of this origin may send too, such as `https://app.example`; `*` is any (default: pages of this machine only)
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
     /// Interval at which the page looks for new traces, in seconds

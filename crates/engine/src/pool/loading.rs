@@ -21,7 +21,7 @@ const BATCHES_AT_A_WORKER: usize = 2;
 /// Phase of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// It begins with [`Event::Wake`](super::Event::Wake).
+    /// It begins with `PoolInput::Wake`.
     Beginning,
     /// The planner is to be asked what comes next.
     Planning,

@@ -53,7 +53,7 @@ impl Ends {
     }
 }
 
-/// The requests of a [`PathTable`](crate::flame::PathTable) that pass the filters, fastest first.
+/// The requests of a [`PathTable`] that pass the filters, fastest first.
 #[derive(Clone, Debug, Default)]
 pub struct SelectedRequests {
     /// Request numbers, by latency; of equal ones in the order of the table.
