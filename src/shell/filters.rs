@@ -81,12 +81,7 @@ fn set_value(input: &El, value: &str) {
 
 /// Adds a filter, or takes the place of one that cannot stand beside it.
 pub fn add(page: Page, filter: Filter) {
-    page.change(|address| {
-        address.filters.retain(|known| {
-            *known != filter && !matches!((known, &filter), (Filter::Time { .. }, Filter::Time { .. }))
-        });
-        address.filters.push(filter);
-    });
+    page.change(|address| address.add_filter(filter));
 }
 
 /// Returns a chip with a button that removes it.

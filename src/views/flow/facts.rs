@@ -1,11 +1,10 @@
 //! The facts about the selected endpoint in the flow in sight, for the detail panel.
 
-use super::go_to;
+use super::{go_to, what_if};
 use crate::dom::{El, Listeners, button, div, el};
 use crate::page::Page;
 use pathlight_trace::Endpoint;
 use pathlight_view::flow;
-use pathlight_view::flow::choice::FlowPanel;
 use pathlight_view::views::View;
 
 /// Returns its latency, wait and share of being critical as the flow in sight has them, and ways on; `None` in other views
@@ -22,7 +21,7 @@ pub fn facts(page: Page, endpoint: &Endpoint, keep: &Listeners) -> Option<El> {
     }
     let buttons = div("buttons");
     buttons.add(&button("What if\u{2026}").class("primary").test("to-whatif").on_click(keep, move || {
-        page.change(|address| address.choices.flow.panel = FlowPanel::WhatIf);
+        what_if::open(page, |_| ());
     }));
     if facts.opens {
         let endpoint = endpoint.clone();

@@ -1,27 +1,20 @@
 //! How much slower services and calls may become before a percentile exceeds a limit; see [`flow::headroom`].
 
-use super::time_field::TimeField;
-use crate::dom::{El, Listeners, button, div, el, span};
+use super::limit_field::LimitField;
+use super::what_if;
+use crate::dom::{El, Listeners, div, el};
 use crate::page::{Focus, Page};
 use crate::widgets::companion::{AnyTable as _, CompanionTable};
-use crate::widgets::controls::Segments;
 use crate::widgets::export;
-use pathlight_engine::flow::Quantile;
-use pathlight_view::flow::choice::FlowPanel;
 use pathlight_view::flow::headroom::HeadroomLine;
 use pathlight_view::flow::prediction::back_test_words;
 use pathlight_view::views::WORKING;
 use pathlight_view::{flow, json};
-use std::cell::Cell;
-use std::rc::Rc;
 
 /// The panel.
 pub struct HeadroomPanel {
     element: El,
-    quantiles: Segments,
-    quantile: Rc<Cell<Quantile>>,
-    time: TimeField,
-    progress: [El; 2],
+    limit: LimitField,
     sentence: El,
     note: El,
     table: CompanionTable<HeadroomLine>,
@@ -32,54 +25,25 @@ pub struct HeadroomPanel {
 impl HeadroomPanel {
     /// Builds the elements and their listeners.
     pub fn new(page: Page, keep: &Listeners) -> HeadroomPanel {
-        let quantile = Rc::new(Cell::new(Quantile::default()));
-        let mut quantiles = Segments::new("Percentile");
-        for of in Quantile::ALL {
-            let quantile = quantile.clone();
-            let words = (of.name(), "", &*format!("headroom-{}", of.name()));
-            quantiles = quantiles.button(keep, words, move || {
-                quantile.set(of);
-                page.change(|address| {
-                    if let Some(limit) = &mut address.choices.flow.headroom {
-                        limit.0 = of;
-                    }
-                });
-                page.refresh();
-            });
-        }
-        let of = quantile.clone();
-        let label = ("What the percentile must not exceed", "300 ms");
-        let time = TimeField::new(page, keep, "headroom-time", label, move |us| {
-            page.change(|address| address.choices.flow.headroom = us.map(|us| (of.get(), us)));
-        });
+        let label = "What the percentile must not exceed";
+        let limit = LimitField::new(page, keep, ("headroom", label), |flow| &mut flow.headroom);
         let table = CompanionTable::sorted_alone(flow::headroom::table())
             .on_select(move |line| {
                 let call = line.endpoint().map(|endpoint| Focus::Endpoint(endpoint.clone()));
                 page.set_focus(call.unwrap_or_default());
             })
-            .on_open(move |line| {
-                let changes = line.changes();
-                page.change(|address| {
-                    address.choices.flow.changes = changes;
-                    address.choices.flow.panel = FlowPanel::WhatIf;
-                });
-            });
-        let cancel = button("Cancel").test("headroom-cancel").on_click(keep, move || {
-            page.change(|address| address.choices.flow.headroom = None);
-        });
-        let progress = [span("muted fixed", "").attr("role", "status").test("headroom-progress"), cancel];
+            .on_open(move |line| what_if::open(page, |flow| flow.changes = line.changes()));
         let tools = div("tools")
-            .child(quantiles.element())
-            .child(&el("label").class("fixed").text("at most ").child(time.input()))
-            .children(&progress)
+            .children(&limit.inputs())
+            .children(limit.progress())
             .child(&div("title muted").text("Open a row to try it as a what-if"))
             .child(&div("grow"))
             .child(&export::menu(page, keep, "headroom", None, formats(page, table)));
         let sentence = el("p").class("target-sentence").test("headroom-sentence");
         let note = el("p").class("muted small table-note").test("headroom-error");
-        let element = div("savings").test("headroom").child(&tools).child(time.trouble()).child(&sentence);
+        let element = div("savings").test("headroom").child(&tools).child(limit.trouble()).child(&sentence);
         let element = element.child(table.element()).child(&note);
-        HeadroomPanel { element, quantiles, quantile, time, progress, sentence, note, table, shown: None }
+        HeadroomPanel { element, limit, sentence, note, table, shown: None }
     }
 
     /// Returns its root element.
@@ -91,15 +55,8 @@ impl HeadroomPanel {
     pub fn update(&mut self, page: Page) {
         let queries = page.queries();
         let limit = page.address().choices.flow.headroom;
-        self.quantile.set(limit.map_or(self.quantile.get(), |limit| limit.0));
-        self.quantiles.press(self.quantile.get() as usize);
-        self.time.show(limit.map(|limit| limit.1));
         let is_waiting = queries.headroom.is_waiting();
-        let progress = queries.headroom.progress().filter(|_| is_waiting);
-        self.progress.iter().for_each(|part| part.show(progress.is_some()));
-        if let Some(progress) = progress {
-            self.progress[0].set_text(&flow::target::progress_words(progress.done, progress.of));
-        }
+        self.limit.show(limit, queries.headroom.progress().filter(|_| is_waiting));
         self.table.set_stale(is_waiting);
         self.sentence.class_if("stale", is_waiting);
         let report = queries.headroom.get().filter(|_| limit.is_some());
@@ -108,10 +65,9 @@ impl HeadroomPanel {
         self.note.show(has_rows);
         self.note.set_text(&back_test_words(queries.back_test.fresh().as_deref()));
         let Some(report) = report else {
-            let now = queries.range.fresh().map(|range| self.quantile.get().of(range.facts.counted_us()));
             let words = match limit {
                 Some(_) => WORKING.to_owned(),
-                None => flow::headroom::no_limit_words(self.quantile.get(), now),
+                None => flow::headroom::no_limit_words(self.limit.quantile(), self.limit.now_us(page)),
             };
             self.sentence.set_text(&words);
             self.shown = None;

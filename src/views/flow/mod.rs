@@ -5,6 +5,7 @@ pub mod chart;
 pub mod facts;
 pub mod headroom;
 mod learn;
+mod limit_field;
 pub mod map;
 pub mod parallelise;
 mod parent;

@@ -1,10 +1,10 @@
 //! Calls that could run side by side; see [`flow::parallelise`].
 
+use super::what_if;
 use crate::dom::{El, Listeners, div, el};
 use crate::page::{Focus, Page};
 use crate::widgets::companion::{AnyTable as _, CompanionTable};
 use crate::widgets::export;
-use pathlight_view::flow::choice::FlowPanel;
 use pathlight_view::flow::parallelise::SerialLine;
 use pathlight_view::flow::prediction::back_test_words;
 use pathlight_view::views::WORKING;
@@ -29,10 +29,8 @@ impl ParallelisePanel {
                 page.set_focus(call.map(Focus::Endpoint).unwrap_or_default());
             })
             .on_open(move |line| {
-                let (parent, changes) = (line.calls().parent.clone(), line.changes());
-                page.change(|address| {
-                    let flow = &mut address.choices.flow;
-                    (flow.parents, flow.changes, flow.panel) = (vec![parent], changes, FlowPanel::WhatIf);
+                what_if::open(page, |flow| {
+                    (flow.parents, flow.changes) = (vec![line.calls().parent.clone()], line.changes());
                 });
             });
         let tools = div("tools")

@@ -1,5 +1,6 @@
 //! The saving by every endpoint, ranked; see [`flow_savings`].
 
+use super::what_if;
 use crate::dom::{El, Listeners, div, el};
 use crate::page::{Focus, Page};
 use crate::widgets::companion::{AnyTable as _, CompanionTable};
@@ -8,7 +9,6 @@ use crate::widgets::export;
 use pathlight_base::format;
 use pathlight_engine::flow::FASTER_PERCENT;
 use pathlight_view::flow::changes::set_latency;
-use pathlight_view::flow::choice::FlowPanel;
 use pathlight_view::flow::prediction::back_test_words;
 use pathlight_view::flow::savings::SavingLine;
 use pathlight_view::views::WORKING;
@@ -48,10 +48,7 @@ impl SavingsPanel {
             .on_select(move |line| page.set_focus(Focus::endpoint(line.name())))
             .on_open(move |line| {
                 let (endpoint, amount) = line.change();
-                page.change(|address| {
-                    set_latency(&mut address.choices.flow.changes, &endpoint, amount);
-                    address.choices.flow.panel = FlowPanel::WhatIf;
-                });
+                what_if::open(page, |flow| set_latency(&mut flow.changes, &endpoint, amount));
             });
         let tools = div("tools")
             .child(levels.element())

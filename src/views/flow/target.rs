@@ -1,13 +1,13 @@
 //! Changes that bring a percentile of the latency down to a target; see [`flow_target`].
 
-use super::time_field::TimeField;
-use crate::dom::{El, Listeners, button, div, el, span};
+use super::limit_field::LimitField;
+use super::what_if;
+use crate::dom::{El, Listeners, button, div, el};
 use crate::page::{Focus, Page};
 use crate::widgets::companion::{AnyTable as _, CompanionTable};
-use crate::widgets::controls::{self, Segments};
+use crate::widgets::controls;
 use crate::widgets::{export, names};
-use pathlight_engine::flow::{Quantile, TargetReport};
-use pathlight_view::flow::choice::FlowPanel;
+use pathlight_engine::flow::TargetReport;
 use pathlight_view::flow::prediction::back_test_words;
 use pathlight_view::flow::target::TargetLine;
 use pathlight_view::views::WORKING;
@@ -18,10 +18,7 @@ use std::rc::Rc;
 /// The panel.
 pub struct TargetPanel {
     element: El,
-    quantiles: Segments,
-    quantile: Rc<Cell<Quantile>>,
-    time: TimeField,
-    progress: [El; 2],
+    target: LimitField,
     sentence: El,
     error: El,
     attempt: El,
@@ -37,36 +34,14 @@ pub struct TargetPanel {
 
 /// Puts the changes of a way into the what-if.
 fn attempt(page: Page, line: &TargetLine) {
-    let changes = line.changes();
-    page.change(|address| {
-        address.choices.flow.changes = changes;
-        address.choices.flow.panel = FlowPanel::WhatIf;
-    });
+    what_if::open(page, |flow| flow.changes = line.changes());
 }
 
 impl TargetPanel {
     /// Builds the elements and their listeners.
     pub fn new(page: Page, keep: &Listeners) -> TargetPanel {
-        let quantile = Rc::new(Cell::new(Quantile::default()));
-        let mut quantiles = Segments::new("Percentile");
-        for of in Quantile::ALL {
-            let quantile = quantile.clone();
-            quantiles =
-                quantiles.button(keep, (of.name(), "", &format!("target-{}", of.name())), move || {
-                    quantile.set(of);
-                    page.change(|address| {
-                        if let Some(target) = &mut address.choices.flow.target {
-                            target.0 = of;
-                        }
-                    });
-                    page.refresh();
-                });
-        }
-        let of = quantile.clone();
-        let label = ("What the percentile is to be", "300 ms");
-        let time = TimeField::new(page, keep, "target-time", label, move |us| {
-            page.change(|address| address.choices.flow.target = us.map(|us| (of.get(), us)));
-        });
+        let label = "What the percentile is to be";
+        let target = LimitField::new(page, keep, ("target", label), |flow| &mut flow.target);
         let chosen = Rc::new(Cell::new(None));
         let select = chosen.clone();
         let table = CompanionTable::sorted_alone(flow::target::table())
@@ -88,29 +63,21 @@ impl TargetPanel {
                     line.into_iter().for_each(|line| attempt(page, line));
                 });
             });
-        let cancel = button("Cancel").test("target-cancel").on_click(keep, move || {
-            page.change(|address| address.choices.flow.target = None);
-        });
-        let progress = [span("muted fixed", "").attr("role", "status").test("target-progress"), cancel];
         let tools = div("tools")
-            .child(quantiles.element())
-            .child(&el("label").class("fixed").text("at most ").child(time.input()))
+            .children(&target.inputs())
             .child(&attempt)
-            .children(&progress)
+            .children(target.progress())
             .child(&div("grow"))
             .child(&export::menu(page, keep, "target", None, formats(page, table)));
         let sentence = el("p").class("target-sentence").test("target-sentence");
         let error = el("p").class("muted small table-note").test("target-error");
         let budgets = div("whatif-endpoints target-budgets").test("target-budgets");
         let body = div("target-body").child(table.element()).child(&budgets);
-        let element = div("target").test("target").child(&tools).child(time.trouble()).child(&sentence);
+        let element = div("target").test("target").child(&tools).child(target.trouble()).child(&sentence);
         let element = element.child(&body).child(&error);
         TargetPanel {
             element,
-            quantiles,
-            quantile,
-            time,
-            progress,
+            target,
             sentence,
             error,
             attempt,
@@ -132,16 +99,10 @@ impl TargetPanel {
     pub fn update(&mut self, page: Page) {
         let queries = page.queries();
         let target = page.address().choices.flow.target;
-        self.quantile.set(target.map_or(self.quantile.get(), |target| target.0));
-        self.quantiles.press(self.quantile.get() as usize);
-        self.time.show(target.map(|target| target.1));
-        let progress = queries.target.progress().filter(|_| queries.target.is_waiting());
-        self.progress.iter().for_each(|part| part.show(progress.is_some()));
-        if let Some(progress) = progress {
-            self.progress[0].set_text(&flow::target::progress_words(progress.done, progress.of));
-        }
-        self.table.set_stale(queries.target.is_waiting());
-        self.sentence.class_if("stale", queries.target.is_waiting());
+        let is_waiting = queries.target.is_waiting();
+        self.target.show(target, queries.target.progress().filter(|_| is_waiting));
+        self.table.set_stale(is_waiting);
+        self.sentence.class_if("stale", is_waiting);
         let report = queries.target.get().filter(|_| target.is_some());
         let has_ways = report.as_ref().is_some_and(|report| report.ways().next().is_some());
         self.body.show(has_ways);
@@ -149,10 +110,9 @@ impl TargetPanel {
         self.attempt.show(has_ways);
         self.error.set_text(&back_test_words(queries.back_test.fresh().as_deref()));
         let Some(report) = report else {
-            let now = queries.range.fresh().map(|range| self.quantile.get().of(range.facts.counted_us()));
             let words = match target {
                 Some(_) => WORKING.to_owned(),
-                None => flow::target::no_target_words(self.quantile.get(), now),
+                None => flow::target::no_target_words(self.target.quantile(), self.target.now_us(page)),
             };
             self.sentence.set_text(&words);
             self.shown = None;

@@ -1,6 +1,7 @@
 //! The effect of a timeout of the selected call, or of all calls into a service; see [`flow_timeout`].
 
 use super::time_field::TimeField;
+use super::what_if;
 use crate::dom::{El, Listeners, button, div, el, span};
 use crate::page::{Focus, Page};
 use crate::widgets::tip::numbers_element;
@@ -8,7 +9,6 @@ use crate::widgets::{controls, export, names};
 use pathlight_engine::flow::CallTarget;
 use pathlight_trace::Endpoint;
 use pathlight_view::flow::changes::set_timeout;
-use pathlight_view::flow::choice::FlowPanel;
 use pathlight_view::flow::prediction::back_test_words;
 use pathlight_view::views::WORKING;
 use pathlight_view::{flow, json};
@@ -50,10 +50,7 @@ pub fn target(page: Page) -> Option<CallTarget> {
 /// Makes the timeout that is shown a change of the what-if.
 fn attempt(page: Page, is_retried: bool) {
     let Some(report) = page.queries().timeout.fresh().filter(|report| report.calls > 0) else { return };
-    page.change(|address| {
-        set_timeout(&mut address.choices.flow.changes, report.change(is_retried));
-        address.choices.flow.panel = FlowPanel::WhatIf;
-    });
+    what_if::open(page, |flow| set_timeout(&mut flow.changes, report.change(is_retried)));
 }
 
 impl TimeoutPanel {

@@ -14,6 +14,7 @@ use pathlight_view::draw::Metrics;
 use pathlight_view::draw::curves::{draw, export_svg};
 use pathlight_view::draw::plot::ChartSize;
 use pathlight_view::flow::changes::curves;
+use pathlight_view::flow::choice::{FlowChoice, FlowPanel};
 use pathlight_view::flow::prediction::back_test_words;
 use pathlight_view::views::WORKING;
 use pathlight_view::{flow, json};
@@ -39,6 +40,14 @@ pub struct WhatIfPanel {
 /// Returns the size of an exported chart.
 pub fn export_size() -> ChartSize {
     ChartSize { width: 900, height: 420, metrics: Metrics::default() }
+}
+
+/// Changes what the what-if is about, and shows it.
+pub fn open(page: Page, set: impl FnOnce(&mut FlowChoice)) {
+    page.change(|address| {
+        set(&mut address.choices.flow);
+        address.choices.flow.panel = FlowPanel::WhatIf;
+    });
 }
 
 impl WhatIfPanel {

@@ -2,7 +2,6 @@
 
 use crate::dom::{El, Listeners, button, div, el, span};
 use crate::page::Page;
-use crate::shell::filters;
 use pathlight_engine::findings::FindingsReport;
 use pathlight_engine::requests::Filter;
 use pathlight_view::address::comparing::ComparedSide;
@@ -83,10 +82,11 @@ impl TimeColumns {
 /// Takes the requests that start between two columns.
 fn take(page: Page, columns: &[TimeColumn], a: usize, b: usize) {
     let (first, last) = (&columns[a.min(b)], &columns[a.max(b)]);
-    if page.compares_sets() {
-        // A time of sets loaded apart is one of the side in sight.
-        let side = if first.is_before { ComparedSide::A } else { ComparedSide::B };
-        page.change(|address| address.speak_of(side));
-    }
-    filters::add(page, Filter::Time { from_us: first.from_us, to_us: last.to_us });
+    page.change(|address| {
+        if address.compares_sets() {
+            // A time of sets loaded apart is one of the side in sight.
+            address.speak_of(if first.is_before { ComparedSide::A } else { ComparedSide::B });
+        }
+        address.add_filter(Filter::Time { from_us: first.from_us, to_us: last.to_us });
+    });
 }

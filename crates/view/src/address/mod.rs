@@ -196,6 +196,14 @@ impl Default for Address {
 }
 
 impl Address {
+    /// Adds a filter, or takes the place of one that cannot stand beside it.
+    pub fn add_filter(&mut self, filter: Filter) {
+        self.filters.retain(|known| {
+            *known != filter && !matches!((known, &filter), (Filter::Time { .. }, Filter::Time { .. }))
+        });
+        self.filters.push(filter);
+    }
+
     /// Reads a fragment, with or without its `#`. Never fails: what makes no sense is as if it were not there.
     pub fn parse(fragment: &str) -> Address {
         let mut pairs = pairs(fragment.strip_prefix('#').unwrap_or(fragment));

@@ -79,13 +79,11 @@ pub fn show_what_if(finding: &Finding, address: &mut Address) {
     let flow = &mut address.choices.flow;
     flow.panel = FlowPanel::WhatIf;
     if let FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { group, .. }) = &finding.facts {
-        flow.parents = vec![group.calls.parent.clone()];
-        flow.changes = Changes { beside: vec![group.calls.clone()], ..Changes::default() };
-        address.view = View::Flow;
-        return;
+        (flow.parents, flow.changes) = (vec![group.calls.parent.clone()], group.changes());
+    } else {
+        let usual = finding.subject().map(|subject| SubjectChange { subject, time: SubjectTime::Usual });
+        flow.changes = Changes { subjects: usual.into_iter().collect(), ..Changes::default() };
     }
-    let usual = finding.subject().map(|subject| SubjectChange { subject, time: SubjectTime::Usual });
-    flow.changes = Changes { subjects: usual.into_iter().collect(), ..Changes::default() };
     address.view = View::Flow;
 }
 
@@ -150,8 +148,7 @@ pub fn show(finding: &Finding, address: &mut Address) {
             if let FindingPlace::RequestType(kind) = &finding.place {
                 address.look_at_type(kind);
             }
-            address.filters.retain(|filter| !matches!(filter, Filter::Time { .. }));
-            address.filters.push(Filter::Time { from_us: *from_us, to_us: u64::MAX });
+            address.add_filter(Filter::Time { from_us: *from_us, to_us: u64::MAX });
             address.range = PercentileRange::ALL;
             address.view = View::Requests;
         }
