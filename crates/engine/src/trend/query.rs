@@ -44,7 +44,7 @@ pub struct TrendReport {
     pub days: Vec<TrendDay>,
     /// Series and changes over them.
     pub trend: TrendOfSummaries,
-    /// Summaries of more than [`MOST_OF_HOUR_US`], which are of no hour of the day.
+    /// Summaries of more than an hour and a half, which are of no hour of the day.
     pub too_long: u64,
 }
 
@@ -71,43 +71,45 @@ impl TrendReport {
     /// # Errors
     /// [`EngineError::Summary`] if they were not summarised alike.
     pub fn by_hour_of_day(summaries: impl IntoIterator<Item = Summary>) -> Result<TrendReport, EngineError> {
-        let of_settings = |error: crate::summaries::OtherSettings| EngineError::Summary(error.to_string());
-        let mut hours: BTreeMap<u64, (u64, Merger)> = BTreeMap::new();
+        let mut hours: BTreeMap<u64, Vec<Summary>> = BTreeMap::new();
         let mut too_long = 0;
         for summary in summaries {
             let Some((first, last)) = summary.start_us else { continue };
             if last - first > MOST_OF_HOUR_US {
                 too_long += 1;
-                continue;
+            } else {
+                hours.entry(first.midpoint(last) / HOUR_US % 24).or_default().push(summary);
             }
-            let (files, sum) = hours.entry(first.midpoint(last) / HOUR_US % 24).or_default();
-            *files += 1;
-            sum.add(summary).map_err(of_settings)?;
         }
-        let (mut days, mut sums) = (Vec::new(), Vec::new());
-        for (hour, (files, sum)) in hours {
-            let sum = sum.finish().map_err(of_settings)?;
-            let (requests, start_us) = (sum.requests(), sum.start_us.map(|(first, _)| first));
-            days.push(TrendDay { name: format!("{hour:02}:00"), files, requests, start_us });
-            sums.push(sum);
-        }
-        let trend = TrendOfSummaries::of(&sums, TrendAxis::HourOfDay);
-        let trend = trend.map_err(|error| EngineError::Summary(error.to_string()))?;
-        Ok(TrendReport { days, trend, too_long })
+        let hours = hours.into_iter().map(|(hour, summaries)| (format!("{hour:02}:00"), summaries));
+        let report = of_points(hours.map(point).collect::<Result<_, _>>()?, TrendAxis::HourOfDay)?;
+        Ok(TrendReport { too_long, ..report })
     }
 }
 
+fn in_words(error: impl std::fmt::Display) -> EngineError {
+    EngineError::Summary(error.to_string())
+}
+
+/// Returns a point in time with the sum of its summaries.
+fn point((name, summaries): (String, Vec<Summary>)) -> Result<(TrendDay, Summary), EngineError> {
+    let files = summaries.len() as u64;
+    let mut sum = Merger::default();
+    summaries.into_iter().try_for_each(|summary| sum.add(summary)).map_err(in_words)?;
+    let sum = sum.finish().map_err(in_words)?;
+    let (requests, start_us) = (sum.requests(), sum.start_us.map(|(first, _)| first));
+    Ok((TrendDay { name, files, requests, start_us }, sum))
+}
+
+/// Returns the trend over points in their order.
+fn of_points(points: Vec<(TrendDay, Summary)>, axis: TrendAxis) -> Result<TrendReport, EngineError> {
+    let (days, sums): (Vec<TrendDay>, Vec<Summary>) = points.into_iter().unzip();
+    let trend = TrendOfSummaries::of(&sums, axis).map_err(in_words)?;
+    Ok(TrendReport { days, trend, ..TrendReport::default() })
+}
+
 fn of_days(named: Vec<Named>) -> Result<TrendReport, EngineError> {
-    let of_settings = |error: crate::summaries::OtherSettings| EngineError::Summary(error.to_string());
-    let mut days: Vec<(TrendDay, Summary)> = Vec::new();
-    for (name, summaries) in in_days(named) {
-        let files = summaries.len() as u64;
-        let mut sum = Merger::default();
-        summaries.into_iter().try_for_each(|summary| sum.add(summary)).map_err(of_settings)?;
-        let sum = sum.finish().map_err(of_settings)?;
-        let (requests, start_us) = (sum.requests(), sum.start_us.map(|(first, _)| first));
-        days.push((TrendDay { name, files, requests, start_us }, sum));
-    }
+    let mut days = in_days(named).into_iter().map(point).collect::<Result<Vec<_>, _>>()?;
     // By name, and by time where the days follow each other: copies of one day would be in any order.
     days.compact_sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
     let mut by_time: Vec<(u64, u64)> = days.iter().filter_map(|(_, sum)| sum.start_us).collect();
@@ -115,10 +117,7 @@ fn of_days(named: Vec<Named>) -> Result<TrendReport, EngineError> {
     if by_time.len() == days.len() && by_time.windows(2).all(|two| two[1].0 > two[0].0.midpoint(two[0].1)) {
         days.compact_sort_by_key(|(day, _)| day.start_us);
     }
-    let (days, sums): (Vec<TrendDay>, Vec<Summary>) = days.into_iter().unzip();
-    let trend = TrendOfSummaries::of(&sums, TrendAxis::Days);
-    let trend = trend.map_err(|error| EngineError::Summary(error.to_string()))?;
-    Ok(TrendReport { trend, days, ..TrendReport::default() })
+    of_points(days, TrendAxis::Days)
 }
 
 /// Puts summaries together that are one point in time: those of one folder if there are several folders, else each alone.

@@ -147,16 +147,14 @@ impl DayChange {
         };
         let freedom = days - 2.0;
         let split = |&(at, length): &(usize, usize)| {
-            let (mut before, mut after) = (Vec::new(), Vec::new());
-            for place in 0..count {
-                let other = if place < length { &mut after } else { &mut before };
-                other.push(known[(at + place) % count]);
-            }
-            let ((n_a, a), (n_b, b)) = (mean(&before), mean(&after));
+            let mut turned = known.clone();
+            turned.rotate_left(at);
+            let (after, before) = turned.split_at(length);
+            let ((n_a, a), (n_b, b)) = (mean(before), mean(after));
             let scatter = |part: &[(usize, Estimate)], level: f64| {
                 part.iter().map(|(_, point)| point.effective * (point.value - level).powi(2)).sum::<f64>()
             };
-            let scatter = scatter(&before, a) + scatter(&after, b);
+            let scatter = scatter(before, a) + scatter(after, b);
             let is_scattered = scatter > variance * chi_square_95(freedom);
             let spread = variance.max(scatter / freedom) * (1.0 / n_a + 1.0 / n_b);
             let p = if a == b {
@@ -169,8 +167,9 @@ impl DayChange {
                 normal_p((b - a) / spread.sqrt())
             };
             let p = (p * splits.len() as f64).min(1.0);
-            let until = known.get(at + length).map_or(points.len(), |(day, _)| *day);
-            let until = if at + length > count { known[at + length - count].0 } else { until };
+            let end = at + length;
+            let end = if end > count { end - count } else { end };
+            let until = known.get(end).map_or(points.len(), |(day, _)| *day);
             DayChange { day: after[0].0, until, before_us: a, after_us: b, p, is_certain: false }
         };
         splits.iter().map(split).min_by(|x, y| {

@@ -51,7 +51,7 @@ pub fn moved_words(
     let (when, [before, since]) = match trend.axis {
         TrendAxis::Days => (format!("Since {}", days.get(moved.day)?), ["before", "since"]),
         TrendAxis::HourOfDay => {
-            (hours(&change, days)?.replacen('f', "F", 1), ["in the other hours", "in these"])
+            (format!("From {}", hours(&change, days)?), ["in the other hours", "in these"])
         }
     };
     Some(format!(
@@ -70,9 +70,9 @@ fn ends(change: &DayChange, days: &[String]) -> Option<[String; 2]> {
     Some([days.get(change.day)?.clone(), format!("{}:59", last.split(':').next()?)])
 }
 
-/// Returns the hours of a change: `from 09:00 to 12:59`.
+/// Returns the hours of a change: `09:00 to 12:59`.
 fn hours(change: &DayChange, days: &[String]) -> Option<String> {
-    ends(change, days).map(|[from, to]| format!("from {from} to {to}"))
+    ends(change, days).map(|[from, to]| format!("{from} to {to}"))
 }
 
 /// Returns what explains a change, `duration` writes times: a service, or the endpoint whose self time changed most where
@@ -133,19 +133,25 @@ pub fn changes(report: &TrendReport, root: &RootEndpoint) -> Vec<MovedWords> {
 
 /// Returns what stands above: how many days and series there are, and whether any changed.
 pub fn note(report: &TrendReport, root: &RootEndpoint) -> String {
+    let found = match report.trend.axis {
+        TrendAxis::Days => days_note(report, root),
+        TrendAxis::HourOfDay => hours_note(report, root),
+    };
+    match sampling::words::by_weight(&report.trend.weights) {
+        None => found,
+        Some(sampled) => format!("{found} {sampled}"),
+    }
+}
+
+fn days_note(report: &TrendReport, root: &RootEndpoint) -> String {
     let (days, requests) = (report.days.len(), report.days.iter().map(|day| day.requests).sum());
     let over = format!("{} in {}", counted(requests, "request"), counted(days as u64, "day"));
-    let found = match (days, changes(report, root).len()) {
-        _ if report.trend.axis == TrendAxis::HourOfDay => hours_note(report, root),
+    match (days, changes(report, root).len()) {
         (0..4, _) => {
             format!("{over}: changes are looked for from four days on, one summary file or folder a day.")
         }
         (_, 0) => format!("{over}: no change of 5 % or more beyond chance."),
         (_, n) => format!("{over}: {} with a change beyond chance.", counted(n as u64, "request type")),
-    };
-    match sampling::words::by_weight(&report.trend.weights) {
-        None => found,
-        Some(sampled) => format!("{found} {sampled}"),
     }
 }
 
@@ -334,7 +340,7 @@ fn panel_note(series: &Series, axis: TrendAxis, days: &[String]) -> String {
 fn when(change: &DayChange, axis: TrendAxis, days: &[String]) -> String {
     match axis {
         TrendAxis::Days => days.get(change.day).map_or(String::new(), |day| format!("since {day}")),
-        TrendAxis::HourOfDay => hours(change, days).unwrap_or_default(),
+        TrendAxis::HourOfDay => hours(change, days).map_or(String::new(), |hours| format!("from {hours}")),
     }
 }
 
