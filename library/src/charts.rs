@@ -21,7 +21,7 @@ use std::rc::Rc;
 
 /// Width of a chart in pixels unless the options say otherwise.
 const WIDTH_PX: u32 = 1_200;
-/// Columns of a heat map: more are not told apart at such a width.
+/// Columns of a heat map: more cannot be distinguished at such a width.
 const COLUMNS: u32 = 400;
 /// Narrowest and widest chart, in pixels.
 const WIDTHS_PX: std::ops::RangeInclusive<u32> = 200..=10_000;
@@ -207,15 +207,7 @@ impl Paper {
             return Err(Trouble::new(TroubleKind::NoRequests, words, next));
         };
         let timeline = Timeline::new(report);
-        let window = timeline.full();
-        let view = TimelineShown {
-            window,
-            scroll_px: 0,
-            selected: None,
-            hovered: None,
-            matches: None,
-            slack: false,
-        };
+        let view = TimelineShown::plain(timeline.full());
         let title = timeline.title();
         Ok(timeline::chart::export_svg(&timeline, &view, self.width, &self.theme, self.title(&title)))
     }

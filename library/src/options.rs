@@ -47,7 +47,7 @@ impl From<End> for Until {
     }
 }
 
-/// Declares the options of a question: which requests, and fields of its own. Unknown keys are told only where nothing that is
+/// Declares the options of a question: which requests, and fields of its own. Unknown keys are found only where nothing that is
 /// flattened flattens more.
 macro_rules! options {
     ($(#[$about:meta])* $name:ident { $($(#[$meaning:meta])* $field:ident: $of:ty,)* }) => {

@@ -106,7 +106,7 @@ pub(super) struct About {
     pub own_error: bool,
     pub hit: Option<bool>,
     pub retry: bool,
-    /// A tag: what it was told or has returned.
+    /// A tag: an argument, or what it returned.
     pub passed: Option<(&'static str, u64)>,
     /// Started before its parent, as the clocks say.
     pub early: bool,

@@ -28,7 +28,7 @@ pub(super) struct Node {
     /// Whether the parent does not wait, and so the reference is `FOLLOWS_FROM`.
     pub spawned: bool,
     pub retry: bool,
-    /// What it was told or has returned: a tag.
+    /// An argument, or what it returned: a tag.
     pub passed: Option<(&'static str, u64)>,
     slow: bool,
     /// Since the start of the parent; then since the start of the root.

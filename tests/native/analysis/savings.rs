@@ -62,7 +62,8 @@ fn cost(set: &TraceSet) -> usize {
     let mut tree = Tree::default();
     tree.load(set, 0, PathSettings::default());
     run.begin(set, &tree);
-    std::iter::from_fn(|| run.piece(set, &tree)).sum()
+    let mut next = 0;
+    std::iter::from_fn(|| run.piece(set, &tree, &mut next)).sum()
 }
 
 #[test]

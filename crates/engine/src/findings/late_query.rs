@@ -12,8 +12,8 @@ use crate::findings::{
     TakesLonger,
 };
 use crate::flow::paper::FlowSettings;
-use crate::flow::query::{FlowEvaluation, Parallelise, Savings, WhatIf, mended};
-use crate::flow::{ChangeOf, Changes, LatencyChange};
+use crate::flow::query::{FlowEvaluation, Parallelise, mended, model, parallelise, savings, what_if};
+use crate::flow::{CallsOf, ChangeOf, Changes, LatencyChange};
 use crate::requests::{Filter, RequestType, RootEndpoint, Selection, Until};
 use crate::run::Ask;
 use crate::run::query::Query;
@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 /// Slow tails of which a what-if is asked.
 const WHAT_IFS: usize = 3;
 
-/// Reports what takes longer than [`Findings`](crate::findings::query::Findings): [`FindingsReport::with`] adds it to them.
+/// Reports what takes longer than [`Findings`]: [`FindingsReport::with`] adds it to them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LateFindingsQuery {
     selection: Selection,
@@ -83,8 +83,12 @@ impl Query for LateFindingsQuery {
             let pass = PairsPass { groups, tags: tags.clone() };
             PairsPart::merge(requests.partials(pass).await?)
         };
+        let settings = FlowSettings::default();
         // What would be otherwise is known of what is waited for.
-        let ends_with_answer = selection.until == Until::Answer;
+        let model = match selection.until {
+            Until::Answer => Some(model(&workers, &selection, settings).await?),
+            Until::Done => None,
+        };
         let mut what_ifs = 0;
         for (number, FollowUpTail { group, tag }) in tails.into_iter().enumerate() {
             let mut tail = LateTail { root: group.root.clone(), tag_at: None, p99_us: None };
@@ -93,7 +97,10 @@ impl Query for LateFindingsQuery {
             {
                 tail.place_tag(&pairs, (number as u32, place as u32), slow);
             }
-            if let Some(call) = group.with.filter(|_| ends_with_answer && what_ifs < WHAT_IFS) {
+            if let Some(model) = &model
+                && what_ifs < WHAT_IFS
+                && let Some(call) = group.with
+            {
                 what_ifs += 1;
                 let gone = LatencyChange {
                     service: call.service,
@@ -103,37 +110,28 @@ impl Query for LateFindingsQuery {
                     add_us: 0,
                 };
                 let changes = Changes { latencies: vec![gone], ..Changes::default() };
-                let what_if = WhatIf {
-                    selection: of_type(&group.root),
-                    baseline: None,
-                    settings: FlowSettings::default(),
-                    changes,
-                };
-                let report = what_if.run(workers.clone()).await?;
+                let requests = of_type(&group.root);
+                let found = what_if(&workers, &requests, model.clone(), changes, CallsOf::Nobody);
+                let report = found.await?.finish();
                 tail.p99_us = Some((report.before_us.p99, report.after_us.p99));
             }
             late.tails.push(tail);
         }
-        if has_errors && ends_with_answer {
-            let errors = Errors { selection: selection.clone() };
-            late.take_errors(&errors.run(workers.clone()).await?);
-        }
-        if !subjects.is_empty() && ends_with_answer {
-            let found = hits(&workers, &selection, baseline.as_ref(), &subjects).await?;
-            let usual = usual_requests(&selection, baseline.as_ref());
-            let mended = mended(&workers, &selection, &usual, &subjects).await?;
-            let found = subjects.into_iter().zip(found).zip(mended);
-            late.subjects =
-                found.map(|((subject, hit), mended)| LateSubject { subject, hit, mended }).collect();
-        }
-        if ends_with_answer {
-            let savings = Savings { selection: selection.clone(), settings: FlowSettings::default() };
-            late.take_savings(&savings.run(workers.clone()).await?);
-        }
-        if ends_with_answer {
-            let settings = FlowSettings::default();
-            let serial = Parallelise { selection: selection.clone(), settings };
-            let report = serial.run(workers.clone()).await?;
+        if let Some(model) = model {
+            if has_errors {
+                let errors = Errors { selection: selection.clone() };
+                late.take_errors(&errors.run(workers.clone()).await?);
+            }
+            if !subjects.is_empty() {
+                let found = hits(&workers, &selection, baseline.as_ref(), &subjects).await?;
+                let usual = usual_requests(&selection, baseline.as_ref());
+                let mended = mended(&workers, &selection, &usual, &subjects, model.clone()).await?;
+                let found = subjects.into_iter().zip(found).zip(mended);
+                late.subjects =
+                    found.map(|((subject, hit), mended)| LateSubject { subject, hit, mended }).collect();
+            }
+            late.take_savings(&savings(&workers, &selection, model.clone()).await?);
+            let report = parallelise(&workers, &selection, settings, model).await?;
             let before = match &baseline {
                 Some(baseline) if !report.groups.is_empty() => {
                     let serial = Parallelise { selection: baseline.clone(), settings };
@@ -146,7 +144,6 @@ impl Query for LateFindingsQuery {
         for caller in late.serial_callers() {
             let selection =
                 Selection { root: RootEndpoint::Endpoint(caller.clone()), ..selection.of_all_requests() };
-            let settings = FlowSettings::default();
             let query = FlowEvaluation { selection, settings, min_children: 0 };
             late.take_model_error(caller, &query.run(workers.clone()).await?);
         }
@@ -166,7 +163,7 @@ impl Query for LateFindingsQuery {
             let tags = Tags { selection: of_type(&root).at_any_latency() };
             late.take_pair(root, tag, &tags.run(workers.clone()).await?);
         }
-        if ends_with_answer {
+        if selection.until == Until::Answer {
             late.after = work_after(&workers, &selection).await?;
         }
         if let Some(train) = baseline {

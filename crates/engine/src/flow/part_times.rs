@@ -85,7 +85,7 @@ impl Visit for PartTimesRun {
         (self.next, self.end) = (0, 0);
     }
 
-    fn piece(&mut self, set: &TraceSet, tree: &Tree) -> Option<usize> {
+    fn piece(&mut self, set: &TraceSet, tree: &Tree, _: &mut u32) -> Option<usize> {
         if self.next == self.end {
             self.next = self.roots.pop()?;
             self.end = tree.subtree_end[self.next as usize];

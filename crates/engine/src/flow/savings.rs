@@ -446,7 +446,7 @@ impl Visit for SavingsRun {
         self.stage = Stage::Prepare(tree.len() as u32);
     }
 
-    fn piece(&mut self, set: &TraceSet, tree: &Tree) -> Option<usize> {
+    fn piece(&mut self, set: &TraceSet, tree: &Tree, _: &mut u32) -> Option<usize> {
         match self.stage {
             Stage::Prepare(0) => {
                 self.list_spans(set, tree);

@@ -1,7 +1,8 @@
 //! Changes that bring a percentile of the latency down to a target: the inverse of a what-if.
 
 use super::{
-    CallTimes, ChangeOf, Changes, EndpointSaving, LatencyChange, SavingsReport, SubjectChange, SubjectTime,
+    CallTimes, ChangeOf, Changes, EndpointSaving, LatencyChange, Saving, SavingsReport, SubjectChange,
+    SubjectTime,
 };
 use crate::verdict::{ServicePart, Subject};
 use pathlight_base::sort::CompactSort as _;
@@ -56,9 +57,8 @@ impl Quantile {
         percentile(values, share)
     }
 
-    /// Returns what it loses if the own work of an endpoint takes no time, in microseconds.
-    fn saved_us(self, endpoint: &EndpointSaving) -> f64 {
-        let saved = &endpoint.saved_us.faster_100;
+    /// Returns what it loses by a saving, in microseconds.
+    pub fn saved_us(self, saved: &Saving) -> f64 {
         match self {
             Quantile::P50 => saved.p50,
             Quantile::P95 => saved.p95,
@@ -231,16 +231,17 @@ impl TargetReport {
     pub fn new(savings: &SavingsReport, quantile: Quantile, target_us: u64) -> TargetReport {
         let before_us = quantile.of(&savings.latency_us);
         let mut endpoints: Vec<&EndpointSaving> = savings.endpoints.iter().collect();
-        endpoints.retain(|endpoint| quantile.saved_us(endpoint) > 0.0);
+        let saved_us = |of: &EndpointSaving| quantile.saved_us(&of.saved_us.faster_100);
+        endpoints.retain(|endpoint| saved_us(endpoint) > 0.0);
         endpoints.compact_sort_by(|a, b| {
-            let order = quantile.saved_us(b).total_cmp(&quantile.saved_us(a));
+            let order = saved_us(b).total_cmp(&saved_us(a));
             order.then_with(|| (&a.service, &a.operation).cmp(&(&b.service, &b.operation)))
         });
         let way = |of: &EndpointSaving| TargetWay {
             endpoints: vec![Endpoint::new(&of.service, &of.operation)],
             faster_percent: None,
             // Quantiles have six digits: what is exactly at the target is not to miss it by a rounding error.
-            at_best_us: ((before_us - quantile.saved_us(of)) * 1e6).round() / 1e6,
+            at_best_us: ((before_us - saved_us(of)) * 1e6).round() / 1e6,
         };
         let mut single: Vec<TargetWay> = endpoints.into_iter().map(way).collect();
         let is_reached = before_us <= target_us as f64;

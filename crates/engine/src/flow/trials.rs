@@ -133,7 +133,7 @@ impl Visit for TrialsRun {
         self.go_on(set, tree, 0);
     }
 
-    fn piece(&mut self, set: &TraceSet, tree: &Tree) -> Option<usize> {
+    fn piece(&mut self, set: &TraceSet, tree: &Tree, _: &mut u32) -> Option<usize> {
         let Stage::Trial(at) = self.stage else { return None };
         let trial = &mut self.trials[at];
         if let Some(cost) = trial.changed.piece(set, tree) {

@@ -9,16 +9,32 @@ use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Something that is done with one trace after another.
+/// Something that is done with one trace after another: with each of its spans, unless [`piece`](Self::piece) does otherwise.
 pub trait Visit {
     /// Returns whether a trace matters at all.
     fn wants(&mut self, set: &TraceSet, trace: &TraceRow) -> bool;
 
-    /// Tells that a trace is about to be worked on.
-    fn begin(&mut self, set: &TraceSet, tree: &Tree);
+    /// Prepares for a trace that is about to be worked on.
+    fn begin(&mut self, _: &TraceSet, _: &Tree) {}
 
-    /// Does a piece of work and returns about how many spans it looked at; `None` when the trace is done.
-    fn piece(&mut self, set: &TraceSet, tree: &Tree) -> Option<usize>;
+    /// Looks at a span; returns about how many others it looked at for that, `None` if it passed it over.
+    fn span(&mut self, _set: &TraceSet, _tree: &Tree, _span: u32) -> Option<usize> {
+        None
+    }
+
+    /// Does a piece of work and returns about how many spans it looked at; `None` when the trace is done. `next` is 0 when it
+    /// begins and stays as it is left.
+    fn piece(&mut self, set: &TraceSet, tree: &Tree, next: &mut u32) -> Option<usize> {
+        let from = *next;
+        while (*next as usize) < tree.len() {
+            let span = *next;
+            *next += 1;
+            if let Some(others) = self.span(set, tree, span) {
+                return Some((*next - from) as usize + others);
+            }
+        }
+        None
+    }
 }
 
 /// Spans handled between two looks at the clock.
@@ -35,6 +51,8 @@ pub struct FlowWalk {
     group: u8,
     trace: u32,
     tree: Tree,
+    /// How far the visit of the trace is.
+    next: u32,
     settings: PathSettings,
     roots: RequestRoots,
     phase: Phase,
@@ -44,7 +62,8 @@ impl FlowWalk {
     /// Returns a walk over the traces of one group (see [`Selection::group`](crate::requests::Selection::group)), whose trees are
     /// loaded for the requests with these roots.
     pub fn new(group: u8, settings: PathSettings, roots: RequestRoots) -> FlowWalk {
-        FlowWalk { group, trace: 0, tree: Tree::default(), settings, roots, phase: Phase::NextTrace }
+        let tree = Tree::default();
+        FlowWalk { group, trace: 0, tree, next: 0, settings, roots, phase: Phase::NextTrace }
     }
 
     /// Returns the traces done and traces in all.
@@ -76,11 +95,12 @@ impl FlowWalk {
                     let before = self.tree.len();
                     if self.tree.step(set, left) {
                         visit.begin(set, &self.tree);
+                        self.next = 0;
                         self.phase = Phase::Work;
                     }
                     self.tree.len() - before
                 }
-                Phase::Work => match visit.piece(set, &self.tree) {
+                Phase::Work => match visit.piece(set, &self.tree, &mut self.next) {
                     Some(cost) => cost,
                     None => {
                         self.trace += 1;
@@ -144,7 +164,6 @@ pub struct Invocations<O> {
     index: NodeIndex,
     within: Within,
     overlap: Option<Overlap>,
-    span: u32,
     is_drawn: bool,
     order: Order,
     children: Vec<Child>,
@@ -154,7 +173,7 @@ impl<O: Observe> Invocations<O> {
     /// Gives `observer` the invocations by `index`, their edges with or without tolerated overlaps.
     pub fn new(index: NodeIndex, within: Within, overlap: Option<Overlap>, observer: O) -> Invocations<O> {
         let (order, children) = (Order::default(), Vec::new());
-        Invocations { observer, index, within, overlap, span: 0, is_drawn: false, order, children }
+        Invocations { observer, index, within, overlap, is_drawn: false, order, children }
     }
 
     /// Leaves out spans that only hand on to another span of their endpoint.
@@ -183,36 +202,26 @@ impl<O: Observe> Visit for Invocations<O> {
         (trace.first..trace.end).any(|row| self.index.table_of(set.endpoint(row)) != NO_ROW)
     }
 
-    fn begin(&mut self, _: &TraceSet, _: &Tree) {
-        self.span = 0;
-    }
-
-    fn piece(&mut self, set: &TraceSet, tree: &Tree) -> Option<usize> {
-        let from = self.span;
-        while (self.span as usize) < tree.len() {
-            let span = self.span;
-            self.span += 1;
-            let table = self.index.table_of(set.endpoint(tree.row(span)));
-            let is_leaf = tree.subtree_end[span as usize] == span + 1;
-            if table == NO_ROW || is_leaf || tree.role[span as usize] == Role::Dropped {
-                continue;
-            }
-            if !self.within.has(tree, span) {
-                continue;
-            }
-            if self.is_drawn && handed_to(set, tree, span).is_some() {
-                continue;
-            }
-            self.index.read(set, tree, span, table, &mut self.children);
-            if self.children.is_empty() {
-                continue;
-            }
-            let (start_us, end_us) = (tree.start_us[span as usize], tree.end_us[span as usize]);
-            self.order.set(start_us, end_us, &self.children, self.overlap);
-            self.observer.observe(set, tree, table, span, &self.order);
-            return Some((self.span - from) as usize + self.children.len());
+    fn span(&mut self, set: &TraceSet, tree: &Tree, span: u32) -> Option<usize> {
+        let table = self.index.table_of(set.endpoint(tree.row(span)));
+        let is_leaf = tree.subtree_end[span as usize] == span + 1;
+        if table == NO_ROW || is_leaf || tree.role[span as usize] == Role::Dropped {
+            return None;
         }
-        None
+        if !self.within.has(tree, span) {
+            return None;
+        }
+        if self.is_drawn && handed_to(set, tree, span).is_some() {
+            return None;
+        }
+        self.index.read(set, tree, span, table, &mut self.children);
+        if self.children.is_empty() {
+            return None;
+        }
+        let (start_us, end_us) = (tree.start_us[span as usize], tree.end_us[span as usize]);
+        self.order.set(start_us, end_us, &self.children, self.overlap);
+        self.observer.observe(set, tree, table, span, &self.order);
+        Some(self.children.len())
     }
 }
 
@@ -244,7 +253,6 @@ pub struct CalleeCounter {
     /// The calls of an invocation: start and end.
     calls: Vec<(u64, u64)>,
     within: Within,
-    span: u32,
 }
 
 impl CalleeCounter {
@@ -269,7 +277,6 @@ impl CalleeCounter {
             is_drawn: wanted_for == CalleesFor::Drawing,
             calls: Vec::new(),
             within,
-            span: 0,
         }
     }
 
@@ -320,60 +327,50 @@ impl Visit for CalleeCounter {
         }
     }
 
-    fn begin(&mut self, _: &TraceSet, _: &Tree) {
-        self.span = 0;
-    }
-
-    fn piece(&mut self, set: &TraceSet, tree: &Tree) -> Option<usize> {
-        let from = self.span;
-        while (self.span as usize) < tree.len() {
-            let span = self.span;
-            self.span += 1;
-            let endpoint = set.endpoint(tree.row(span)).0;
-            if self.wanted.is_some_and(|wanted| wanted != endpoint)
-                || tree.role[span as usize] == Role::Dropped
-                || !self.within.has(tree, span)
-                || self.is_drawn && handed_to(set, tree, span).is_some()
-            {
-                continue;
-            }
-            self.invocation += 1;
-            self.called.clear();
-            let mut calls = 0;
-            for child in tree.sync_children(span) {
-                let callee = set.endpoint(tree.row(child)).0;
-                let seen = &mut self.seen[callee as usize];
-                if seen.0 != self.invocation {
-                    *seen = (self.invocation, 0);
-                    self.called.push(callee);
-                }
-                seen.1 += 1;
-                calls += 1;
-                let child = if self.is_drawn { answering(set, tree, child) } else { child };
-                if tree.sync_children(child).next().is_some() {
-                    self.callees.entry((endpoint, callee)).or_default().has_calls = true;
-                }
-            }
-            let counts = &mut self.counts[endpoint as usize];
-            if calls == 0 {
-                counts.childless += 1;
-                continue;
-            }
-            counts.invocations += 1;
-            counts.most = counts.most.max(calls);
-            for &callee in &self.called {
-                let facts = self.callees.entry((endpoint, callee)).or_default();
-                facts.most = facts.most.max(self.seen[callee as usize].1);
-                facts.invocations += 1;
-            }
-            if self.is_drawn {
-                self.add_times(tree, span, endpoint);
-            }
-            if let Some(starts) = &mut self.starts {
-                starts[endpoint as usize].push(tree.start_us[span as usize]);
-            }
-            return Some((self.span - from) as usize + calls as usize);
+    fn span(&mut self, set: &TraceSet, tree: &Tree, span: u32) -> Option<usize> {
+        let endpoint = set.endpoint(tree.row(span)).0;
+        if self.wanted.is_some_and(|wanted| wanted != endpoint)
+            || tree.role[span as usize] == Role::Dropped
+            || !self.within.has(tree, span)
+            || self.is_drawn && handed_to(set, tree, span).is_some()
+        {
+            return None;
         }
-        None
+        self.invocation += 1;
+        self.called.clear();
+        let mut calls = 0;
+        for child in tree.sync_children(span) {
+            let callee = set.endpoint(tree.row(child)).0;
+            let seen = &mut self.seen[callee as usize];
+            if seen.0 != self.invocation {
+                *seen = (self.invocation, 0);
+                self.called.push(callee);
+            }
+            seen.1 += 1;
+            calls += 1;
+            let child = if self.is_drawn { answering(set, tree, child) } else { child };
+            if tree.sync_children(child).next().is_some() {
+                self.callees.entry((endpoint, callee)).or_default().has_calls = true;
+            }
+        }
+        let counts = &mut self.counts[endpoint as usize];
+        if calls == 0 {
+            counts.childless += 1;
+            return None;
+        }
+        counts.invocations += 1;
+        counts.most = counts.most.max(calls);
+        for &callee in &self.called {
+            let facts = self.callees.entry((endpoint, callee)).or_default();
+            facts.most = facts.most.max(self.seen[callee as usize].1);
+            facts.invocations += 1;
+        }
+        if self.is_drawn {
+            self.add_times(tree, span, endpoint);
+        }
+        if let Some(starts) = &mut self.starts {
+            starts[endpoint as usize].push(tree.start_us[span as usize]);
+        }
+        Some(calls as usize)
     }
 }

@@ -314,7 +314,7 @@ impl Visit for WhatIfRun {
         self.stage = Stage::Change;
     }
 
-    fn piece(&mut self, set: &TraceSet, tree: &Tree) -> Option<usize> {
+    fn piece(&mut self, set: &TraceSet, tree: &Tree, _: &mut u32) -> Option<usize> {
         match self.stage {
             Stage::Change => {
                 let cost = self.changed.piece(set, tree);

@@ -7,7 +7,7 @@ use crate::flow::paper::FlowSettings;
 use crate::flow::passes::FlowPass;
 use crate::flow::query::Savings;
 use crate::flow::{
-    Changes, EndpointSaving, FlowModel, HeadroomReport, HeadroomRow, Quantile, Saving, SavingsReport, Slower,
+    Changes, EndpointSaving, FlowModel, HeadroomReport, HeadroomRow, Quantile, SavingsReport, Slower,
     TrialSums,
 };
 use crate::requests::Selection;
@@ -99,12 +99,7 @@ impl Search {
         self.workers.working(TrainingProgress { done: step, of: STEPS, ..TrainingProgress::default() }).await;
         let pass = FlowPass::Trials { model: self.model.clone(), trials };
         let (_, _, saved) = TrialSums::merge(self.workers.flow(&self.selection, pass).await?).finish();
-        let of = |saving: Saving| match self.quantile {
-            Quantile::P50 => saving.p50,
-            Quantile::P95 => saving.p95,
-            Quantile::P99 => saving.p99,
-        };
-        Ok(saved.into_iter().map(|(_, saving)| self.before_us - of(saving)).collect())
+        Ok(saved.iter().map(|(_, saving)| self.before_us - self.quantile.saved_us(saving)).collect())
     }
 
     /// Finds the greatest percentage of each that stays within the limit. No latency falls as something gets slower, so what is left

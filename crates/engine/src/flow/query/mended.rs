@@ -4,7 +4,7 @@ use super::model;
 use super::what_if::{learn_usual, what_if};
 use crate::EngineError;
 use crate::flow::paper::FlowSettings;
-use crate::flow::{CallsOf, Changes, MendedLatency, SubjectChange, SubjectTime};
+use crate::flow::{CallsOf, Changes, FlowModel, MendedLatency, SubjectChange, SubjectTime};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::workers::Workers;
@@ -30,20 +30,21 @@ impl Query for Mended {
 
     async fn run(self, workers: Workers) -> Result<MendedLatency, EngineError> {
         let Mended { selection, reference, service, part } = self;
-        let found = mended(&workers, &selection, &reference, &[Subject { service, part }]).await?;
+        let model = model(&workers, &selection, FlowSettings::default()).await?;
+        let found = mended(&workers, &selection, &reference, &[Subject { service, part }], model).await?;
         Ok(found.into_iter().next().unwrap_or_default())
     }
 }
 
 /// Returns the latency of requests if each of some subjects took what it takes in other requests, the others being as they
-/// are. Flows are learned once for all of them.
+/// are; by a model of their group.
 pub(crate) async fn mended(
     workers: &Workers,
     selection: &Selection,
     reference: &Selection,
     subjects: &[Subject],
+    model: FlowModel,
 ) -> Result<Vec<MendedLatency>, EngineError> {
-    let model = model(workers, selection, FlowSettings::default()).await?;
     let mut found = Vec::with_capacity(subjects.len());
     for subject in subjects {
         let usual = SubjectChange { subject: subject.clone(), time: SubjectTime::Usual };

@@ -16,12 +16,15 @@ pub use headroom::Headroom;
 pub use mended::Mended;
 pub(crate) use mended::mended;
 pub use parallelise::Parallelise;
+pub(crate) use parallelise::parallelise;
 pub use parents::FlowParents;
 pub use savings::Savings;
+pub(crate) use savings::savings;
 pub use target::Target;
 pub use timeout::Timeout;
 pub(crate) use what_if::DoneWhatIfPass;
 pub use what_if::WhatIf;
+pub(crate) use what_if::what_if;
 
 use crate::EngineError;
 use crate::flame::unpack_sorted;
@@ -118,7 +121,7 @@ fn parent_of(selection: &Selection) -> Option<Endpoint> {
 }
 
 /// Learns the flows of all parents from the whole group.
-async fn model(
+pub(crate) async fn model(
     workers: &Workers,
     selection: &Selection,
     settings: FlowSettings,

@@ -4,7 +4,7 @@ use super::model;
 use crate::EngineError;
 use crate::flow::paper::FlowSettings;
 use crate::flow::passes::FlowPass;
-use crate::flow::{self, SavingsReport};
+use crate::flow::{FlowModel, SavingsPart, SavingsReport};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::workers::Workers;
@@ -25,6 +25,15 @@ impl Query for Savings {
     async fn run(self, workers: Workers) -> Result<SavingsReport, EngineError> {
         let Savings { selection, settings } = self;
         let model = model(&workers, &selection, settings).await?;
-        Ok(flow::SavingsPart::merge(workers.flow(&selection, FlowPass::Savings { model }).await?).finish())
+        savings(&workers, &selection, model).await
     }
+}
+
+/// Returns what every endpoint would save, by a model of the selection's group.
+pub(crate) async fn savings(
+    workers: &Workers,
+    selection: &Selection,
+    model: FlowModel,
+) -> Result<SavingsReport, EngineError> {
+    Ok(SavingsPart::merge(workers.flow(selection, FlowPass::Savings { model }).await?).finish())
 }

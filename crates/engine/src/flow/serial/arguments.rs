@@ -92,7 +92,6 @@ pub struct ArgumentRun {
     pairs: Vec<CallPair>,
     /// By endpoint of the parent: pairs with both callees.
     of_parent: HashMap<u32, Vec<(usize, u32, u32)>, FxBuildHasher>,
-    span: u32,
     children: Vec<Child>,
     /// By pair of key and value.
     hashes: FxHashMap<u32, Vec<u64>>,
@@ -114,7 +113,6 @@ impl ArgumentRun {
             within,
             pairs: pairs.to_vec(),
             of_parent,
-            span: 0,
             children: Vec::new(),
             hashes: FxHashMap::default(),
             sums: pairs.iter().map(|_| Sums::default()).collect(),
@@ -187,7 +185,7 @@ impl ArgumentRun {
             self.each_tag_of_call(set, tree, later.span, |key, hashes| {
                 for hash in hashes {
                     for &from in values.get(hash).into_iter().flatten() {
-                        // A call that repeats what the one before was told follows from whatever told both.
+                        // A call that repeats the arguments of the one before follows from whatever gave them to both.
                         if first != second || from != key {
                             let least = found.entry((from, key)).or_insert(*hash);
                             *least = (*least).min(*hash);
@@ -210,32 +208,21 @@ impl Visit for ArgumentRun {
         (trace.first..trace.end).any(|row| self.of_parent.contains_key(&set.endpoint(row).0))
     }
 
-    fn begin(&mut self, _: &TraceSet, _: &Tree) {
-        self.span = 0;
-    }
-
-    fn piece(&mut self, set: &TraceSet, tree: &Tree) -> Option<usize> {
-        let from = self.span;
-        while (self.span as usize) < tree.len() {
-            let span = self.span;
-            self.span += 1;
-            let row = tree.row(span);
-            let Some(pairs) = self.of_parent.get(&set.endpoint(row).0).cloned() else { continue };
-            let mut children = std::mem::take(&mut self.children);
-            let are_some = calls_of(tree, &self.within, span, &mut children)
-                && (is_fine(set, tree, span, &children) || pairs.iter().any(|pair| pair.1 == pair.2));
-            // Siblings stand by start as it was recorded; clocks that were set may have changed their order.
-            children.sort_unstable_by_key(|child| (child.start_us, child.end_us, child.span));
-            self.children = children;
-            if are_some {
-                self.learn(set, row);
-                for at in 0..self.children.len() {
-                    spans_of(tree, self.children[at].span).for_each(|span| self.learn(set, tree.row(span)));
-                }
-                pairs.iter().for_each(|&pair| self.compare(set, tree, row, pair));
-                return Some((self.span - from) as usize + self.children.len() * (1 + pairs.len()));
-            }
+    fn span(&mut self, set: &TraceSet, tree: &Tree, span: u32) -> Option<usize> {
+        let row = tree.row(span);
+        let pairs = self.of_parent.get(&set.endpoint(row).0)?.clone();
+        let are_some = calls_of(tree, &self.within, span, &mut self.children)
+            && (is_fine(set, tree, span, &self.children) || pairs.iter().any(|pair| pair.1 == pair.2));
+        if !are_some {
+            return None;
         }
-        None
+        // Siblings stand by start as it was recorded; clocks that were set may have changed their order.
+        self.children.sort_unstable_by_key(|child| (child.start_us, child.end_us, child.span));
+        self.learn(set, row);
+        for at in 0..self.children.len() {
+            spans_of(tree, self.children[at].span).for_each(|span| self.learn(set, tree.row(span)));
+        }
+        pairs.iter().for_each(|&pair| self.compare(set, tree, row, pair));
+        Some(self.children.len() * (1 + pairs.len()))
     }
 }

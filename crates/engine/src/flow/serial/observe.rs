@@ -148,7 +148,6 @@ struct Unit {
 pub struct SerialRun {
     overlap: Overlap,
     within: Within,
-    span: u32,
     order: Order,
     children: Vec<Child>,
     units: Vec<Unit>,
@@ -166,7 +165,6 @@ impl SerialRun {
         SerialRun {
             overlap,
             within,
-            span: 0,
             order: Order::default(),
             children: Vec::new(),
             units: Vec::new(),
@@ -271,28 +269,19 @@ impl Visit for SerialRun {
         trace.len() > 1
     }
 
-    fn begin(&mut self, _: &TraceSet, _: &Tree) {
-        self.span = 0;
-    }
-
-    fn piece(&mut self, set: &TraceSet, tree: &Tree) -> Option<usize> {
-        let from = self.span;
-        while (self.span as usize) < tree.len() {
-            let span = self.span;
-            self.span += 1;
-            if calls_of(tree, &self.within, span, &mut self.children) {
-                let (start_us, end_us) = (tree.start_us[span as usize], tree.end_us[span as usize]);
-                self.order.set(start_us, end_us, &self.children, Some(self.overlap));
-                self.find_units(set, tree);
-                self.add_units(set, tree, span);
-                return Some((self.span - from) as usize + self.children.len());
-            }
+    fn span(&mut self, set: &TraceSet, tree: &Tree, span: u32) -> Option<usize> {
+        if !calls_of(tree, &self.within, span, &mut self.children) {
+            return None;
         }
-        None
+        let (start_us, end_us) = (tree.start_us[span as usize], tree.end_us[span as usize]);
+        self.order.set(start_us, end_us, &self.children, Some(self.overlap));
+        self.find_units(set, tree);
+        self.add_units(set, tree, span);
+        Some(self.children.len())
     }
 }
 
-/// Fills in the calls of an invocation; tells whether there are some.
+/// Fills in the calls of an invocation; returns whether there are some.
 pub(super) fn calls_of(tree: &Tree, within: &Within, span: u32, out: &mut Vec<Child>) -> bool {
     let is_leaf = tree.subtree_end[span as usize] == span + 1;
     if is_leaf || tree.role[span as usize] == Role::Dropped || !within.has(tree, span) {

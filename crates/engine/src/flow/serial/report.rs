@@ -1,6 +1,6 @@
 //! What running calls side by side would save.
 
-use crate::flow::{CallsBeside, Saving};
+use crate::flow::{CallsBeside, Changes, Saving};
 use pathlight_base::statistics::Percentiles;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,13 @@ pub struct SerialGroup {
     pub affected: u64,
     /// What the latency of the requests would lose, in microseconds.
     pub saved_us: Saving,
+}
+
+impl SerialGroup {
+    /// Returns the changes with which all these calls run side by side.
+    pub fn changes(&self) -> Changes {
+        Changes { beside: vec![self.calls.clone()], ..Changes::default() }
+    }
 }
 
 /// Calls that could run side by side, the greatest saving of the mean first.
