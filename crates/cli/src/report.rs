@@ -70,23 +70,21 @@ pub fn run(args: &mut Args) -> Result<(), Failure> {
     // Which values are kept of a tag that has too many depends on how many threads share the files: with one, the same files
     // give the same report. Packing, which one thread does anyway, takes longer than reading.
     args.common.settings.threads = Some(1);
-    if let Some(folder) = args.index.clone() {
-        return write_index(args, &template, &folder);
+    if let Some(folder) = &args.index {
+        return write_index(args, &template, folder);
     }
-    let (report, _) = template.filled(args)?;
+    let (report, _) = template.filled(args, &input::list(&args.common.files)?, args.view)?;
     output::print(args.common.out.as_deref(), &report)
 }
 
 /// Writes a report of each file into a folder, and the page that lists them.
-fn write_index(args: &mut Args, template: &Template<'_>, folder: &Path) -> Result<(), Failure> {
+fn write_index(args: &Args, template: &Template<'_>, folder: &Path) -> Result<(), Failure> {
     let files = input::list(&args.common.files)?;
     std::fs::create_dir_all(folder)
         .map_err(|error| Failure::Usage(format!("cannot make the folder {}: {error}", folder.display())))?;
-    let view = args.view;
     let mut entries: Vec<Entry> = Vec::new();
     for file in &files {
-        args.common.files = vec![file.clone()];
-        let (report, mut entry) = template.filled(args)?;
+        let (report, mut entry) = template.filled(args, std::slice::from_ref(file), args.view)?;
         entry.name = file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
         entry.place = report_index::place(&entry.name, &entries);
         output::write(&folder.join(&entry.place), report.as_bytes())?;
@@ -94,12 +92,10 @@ fn write_index(args: &mut Args, template: &Template<'_>, folder: &Path) -> Resul
     }
     let mut trend = None;
     if files.len() > 1 && files.iter().all(|file| summary_files::is_summary(file)) {
-        (args.common.files, args.view) = (files, View::Trend);
-        let (report, entry) = template.filled(args)?;
+        let (report, entry) = template.filled(args, &files, View::Trend)?;
         let place = report_index::place("trend", &entries);
         output::write(&folder.join(&place), report.as_bytes())?;
         trend = Some(Entry { place, ..entry });
-        args.view = view;
     }
     let index = folder.join("index.html");
     output::write(&index, report_index::page(trend.as_ref(), &entries).as_bytes())?;
@@ -108,18 +104,17 @@ fn write_index(args: &mut Args, template: &Template<'_>, folder: &Path) -> Resul
 }
 
 impl Template<'_> {
-    /// Returns the report of the files, and its line of an index.
-    fn filled(&self, args: &Args) -> Result<(String, Entry), Failure> {
-        let paths = input::list(&args.common.files)?;
-        if !paths.is_empty() && paths.iter().all(|path| summary_files::is_summary(path)) {
-            return self.of_summaries(args, &paths);
+    /// Returns the report of some files, which begins with a view, and its line of an index.
+    fn filled(&self, args: &Args, files: &[PathBuf], view: View) -> Result<(String, Entry), Failure> {
+        let address = Address { view, ..args.common.address() };
+        if !files.is_empty() && files.iter().all(|file| summary_files::is_summary(file)) {
+            return self.of_summaries(args, files, &address);
         }
-        let mut pool = args.common.load()?;
+        let mut pool = args.common.load_groups(&[files])?;
         let query = queries::Findings { selection: args.common.selection(), baseline: None };
         let report = pool.run(query)?;
         let redaction = args.redaction.export_redaction(&mut pool)?;
         let headline = findings::words::headline(&redacted::findings(&report, redaction.0, &redaction.1));
-        let address = Address { view: args.view, ..args.common.address() };
         let address = redacted::report_address(&address, redaction.0);
         let mut out = self.head.to_owned();
         out += &saved::facts(&address.to_fragment(), &headline, &[]);
@@ -132,28 +127,26 @@ impl Template<'_> {
             }
         }
         out += self.tail;
-        let latency = report.facts.latency_us;
-        let entry = Entry {
-            requests: report.facts.requests,
-            latency_us: [latency.p50, latency.p95, latency.p99],
-            headline,
-            ..Entry::default()
-        };
-        Ok((out, entry))
+        let (requests, latency_us) = (report.facts.requests, report.facts.latency_us);
+        Ok((out, Entry { requests, latency_us, headline, ..Entry::default() }))
     }
 
     /// Returns a report with summaries inside as they are; the page reads them as it reads files.
-    fn of_summaries(&self, args: &Args, paths: &[PathBuf]) -> Result<(String, Entry), Failure> {
+    fn of_summaries(
+        &self,
+        args: &Args,
+        files: &[PathBuf],
+        address: &Address,
+    ) -> Result<(String, Entry), Failure> {
         if args.redaction.leaves_out() {
             return Err(Failure::Usage("a summary can only be saved as it is, with its names".to_owned()));
         }
-        let sum = summary_files::load(paths)?;
+        let sum = summary_files::load(files)?;
         let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let names: Vec<String> = paths.iter().map(name).collect();
-        let address = Address { view: args.view, ..args.common.address() };
+        let names: Vec<String> = files.iter().map(name).collect();
         let mut out = self.head.to_owned();
         out += &saved::facts(&address.to_fragment(), "", &names);
-        for path in paths {
+        for path in files {
             let bytes = std::fs::read(path)
                 .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", path.display())))?;
             let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
@@ -161,10 +154,7 @@ impl Template<'_> {
             add_part(&mut out, gzip.finish()?);
         }
         out += self.tail;
-        let latency_us = sum.root(None).map_or([0.0; 3], |root| {
-            let of = root.percentiles();
-            [of.p50, of.p95, of.p99]
-        });
+        let latency_us = sum.root(None).map(|root| root.percentiles()).unwrap_or_default();
         Ok((out, Entry { requests: sum.requests(), latency_us, ..Entry::default() }))
     }
 }

@@ -1,6 +1,7 @@
 //! The page that lists reports: plain HTML, without a script.
 
 use pathlight_base::format::{count, counted, duration, printable};
+use pathlight_base::statistics::Percentiles;
 use pathlight_view::draw::svg::escape;
 use std::fmt::Write as _;
 
@@ -13,8 +14,8 @@ pub struct Entry {
     pub place: String,
     /// Requests in it.
     pub requests: u64,
-    /// p50, p95 and p99 of their latency in microseconds.
-    pub latency_us: [f64; 3],
+    /// Their latency in microseconds.
+    pub latency_us: Percentiles,
     /// Its first finding in words; empty where there is none, as of summaries.
     pub headline: String,
 }
@@ -57,7 +58,8 @@ pub fn page(all: Option<&Entry>, entries: &[Entry]) -> String {
         let _ = write!(out, "<tr><td><a href=\"{}\">", entry.place);
         escape(&mut out, &printable(&entry.name));
         let _ = write!(out, "</a></td><td class=\"n\">{}</td>", count(entry.requests));
-        for us in entry.latency_us {
+        let Percentiles { p50, p95, p99, .. } = entry.latency_us;
+        for us in [p50, p95, p99] {
             let _ = write!(out, "<td class=\"n\">{}</td>", duration(us));
         }
         out += "<td>";

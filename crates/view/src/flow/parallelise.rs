@@ -36,7 +36,7 @@ impl SerialLine {
 
     /// Returns what it changes, for a what-if.
     pub fn changes(&self) -> Changes {
-        Changes { beside: vec![self.calls().clone()], ..Changes::default() }
+        self.group().changes()
     }
 
     fn group(&self) -> &SerialGroup {

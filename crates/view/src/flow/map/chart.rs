@@ -140,9 +140,7 @@ impl MapLayout {
         // Lines come in the order of their ends, as the ways do.
         MapLayout { dag: DagLayout::of_graph(&boxes, edges, None, gaps), ways: ways.into_values().collect() }
     }
-}
 
-impl MapLayout {
     /// Returns the calls that a line stands for; where it stands for those of both ways, those that are waited for longer.
     pub fn calls_of<'a>(&self, report: &'a ServiceMapReport, line: usize) -> Option<&'a MapCall> {
         let way = self.ways.get(line)?;

@@ -111,8 +111,8 @@ impl Timeline {
 
     /// Returns the title of a picture of it.
     pub fn title(&self) -> String {
-        let name = self.name();
-        name.strip_prefix("trace ").map_or(name.clone(), |id| format!("Trace {id}"))
+        let id = &self.report().trace_id;
+        if self.parts.is_empty() { format!("Trace {id}") } else { id.clone() }
     }
 
     /// Returns the named parts of a span in order of time.
@@ -254,14 +254,7 @@ mod tests {
         let size = TimelineSize::new(1200, 200, 200, Metrics::default());
         let mut measure = [Advances { font_px: 12.0 }, Advances { font_px: 11.0 }];
         let mut lay = |window| {
-            let view = TimelineShown {
-                window,
-                scroll_px: 0,
-                selected: None,
-                hovered: None,
-                matches: None,
-                slack: false,
-            };
+            let view = TimelineShown::plain(window);
             let [label, small] = &mut measure;
             layout(&timeline, &view, size, label, small)
         };
@@ -294,14 +287,7 @@ mod tests {
     #[test]
     fn an_exported_aggregate_trace_names_its_parts() {
         let (timeline, _) = Timeline::of_aggregate(&aggregate());
-        let view = TimelineShown {
-            window: timeline.full(),
-            scroll_px: 0,
-            selected: None,
-            hovered: None,
-            matches: None,
-            slack: false,
-        };
+        let view = TimelineShown::plain(timeline.full());
         let svg = export_svg(&timeline, &view, 900, &Theme::light(), "Aggregate").replace(format::THIN, " ");
         assert!(svg.contains("Timeline of the aggregate trace of 7 traces: 3 of 3 spans"), "{svg}");
         assert!(svg.contains("A after \u{201c}B\u{201d} 600 µs (problematic)"), "{svg}");

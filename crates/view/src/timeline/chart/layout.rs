@@ -27,6 +27,13 @@ pub struct TimelineShown<'a> {
     pub slack: bool,
 }
 
+impl TimelineShown<'_> {
+    /// Returns a part of the time axis from the first row on, with nothing marked.
+    pub fn plain(window: Window) -> Self {
+        TimelineShown { window, scroll_px: 0, selected: None, hovered: None, matches: None, slack: false }
+    }
+}
+
 /// Look of a bar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BarKind {
@@ -432,10 +439,6 @@ mod tests {
         TimelineSize::new(width, height, column_px, Metrics::default())
     }
 
-    fn view(window: Window) -> TimelineShown<'static> {
-        TimelineShown { window, scroll_px: 0, selected: None, hovered: None, matches: None, slack: false }
-    }
-
     fn lay(timeline: &Timeline, view: &TimelineShown, size: TimelineSize) -> TimelineLayout {
         layout(timeline, view, size, &mut Advances { font_px: 12.0 }, &mut Advances { font_px: 11.0 })
     }
@@ -443,7 +446,7 @@ mod tests {
     #[test]
     fn a_small_trace_has_exactly_these_rows() {
         let timeline = small();
-        let out = lay(&timeline, &view(timeline.full()), size(1200, 200, 200));
+        let out = lay(&timeline, &TimelineShown::plain(timeline.full()), size(1200, 200, 200));
         let rows: Vec<_> =
             out.rows.iter().map(|r| (r.span, r.y, r.indent, r.bar.map(|b| (b.x, b.w)), r.toggle)).collect();
         use Toggle::*;
@@ -475,7 +478,7 @@ mod tests {
     #[test]
     fn text_goes_to_the_left_where_there_is_no_room_on_the_right() {
         let timeline = Timeline::new(trace(&[(NONE, 0, 1000, 0), (0, 995, 5, 0)], &[]));
-        let out = lay(&timeline, &view(timeline.full()), size(1000, 200, 0));
+        let out = lay(&timeline, &TimelineShown::plain(timeline.full()), size(1000, 200, 0));
         let row = &out.rows[1];
         let bar = row.bar.unwrap();
         assert_eq!((bar.x, bar.w), (995, 5));
@@ -491,7 +494,7 @@ mod tests {
             (0..50_000u32).map(|i| (if i == 0 { NONE } else { 0 }, u64::from(i), 100, 0)).collect();
         let timeline = Timeline::new(trace(&spans, &[]));
         let size = size(1000, 244, 200);
-        let view = TimelineShown { scroll_px: 22 * 1000 + 11, ..view(timeline.full()) };
+        let view = TimelineShown { scroll_px: 22 * 1000 + 11, ..TimelineShown::plain(timeline.full()) };
         let out = lay(&timeline, &view, size);
         assert_eq!(out.rows.len(), 11, "ten rows fit, and two halves");
         assert_eq!((out.rows[0].span, out.rows[0].y), (1000, 13));
@@ -505,7 +508,8 @@ mod tests {
     #[test]
     fn bars_outside_of_the_window_are_left_out_and_others_are_cut() {
         let timeline = small();
-        let out = lay(&timeline, &view(Window { from: 450.0, to: 700.0 }), size(700, 200, 200));
+        let out =
+            lay(&timeline, &TimelineShown::plain(Window { from: 450.0, to: 700.0 }), size(700, 200, 200));
         let bars: Vec<_> = out.rows.iter().map(|r| r.bar.map(|b| (b.x, b.w))).collect();
         assert_eq!(bars, [Some((200, 500)), None, None, Some((300, 400)), None]);
         let words = |row: usize| out.rows[row].text.as_ref().map(|text| text.text.replace(format::THIN, " "));
@@ -527,7 +531,7 @@ mod tests {
         }
         let timeline = Timeline::new(trace(&[(NONE, 0, n * 10, TraceReport::ON_PATH)], &segments));
         for window in [timeline.full(), Window::of(390_000, 410_000), Window::of(399_900, 400_100)] {
-            let out = lay(&timeline, &view(window), size(1000, 100, 0));
+            let out = lay(&timeline, &TimelineShown::plain(window), size(1000, 100, 0));
             assert!(out.marks.len() <= 500);
             let mut want = vec![false; 1000];
             for &(_, start, end) in &segments {
@@ -549,7 +553,7 @@ mod tests {
     fn what_is_drawn_is_what_is_hit() {
         let mut timeline = small();
         timeline.toggle(1);
-        let out = lay(&timeline, &view(timeline.full()), size(1200, 300, 200));
+        let out = lay(&timeline, &TimelineShown::plain(timeline.full()), size(1200, 300, 200));
         for row in &out.rows {
             let bar = row.bar.unwrap();
             for x in [bar.x, bar.x + bar.w - 1] {
@@ -573,7 +577,7 @@ mod tests {
     fn deep_rows_keep_room_for_their_labels() {
         let spans: Vec<_> = (0..5_000u32).map(|i| (i.wrapping_sub(1), 0, 100, 0)).collect();
         let timeline = Timeline::new(trace(&spans, &[]));
-        let view = TimelineShown { scroll_px: 22 * 4000, ..view(timeline.full()) };
+        let view = TimelineShown { scroll_px: 22 * 4000, ..TimelineShown::plain(timeline.full()) };
         let out = lay(&timeline, &view, size(1000, 500, 240));
         assert!(out.rows.iter().all(|row| row.indent <= 144 && row.label.is_some()));
         assert_eq!(out.rows[0].indent, 0);
@@ -598,7 +602,7 @@ mod tests {
         for column in [0, 30, 150, 400] {
             for (from, to) in [(0.0, 1.2e6), (5e5, 5.1e5), (3.5, 3.75), (1_190_000.0, 1_200_000.0)] {
                 let size = size(800, 600, column);
-                let view = TimelineShown { scroll_px: 12_345, ..view(Window { from, to }) };
+                let view = TimelineShown { scroll_px: 12_345, ..TimelineShown::plain(Window { from, to }) };
                 let out = lay(&timeline, &view, size);
                 for row in &out.rows {
                     assert!(row.y + 22 > size.axis_px() && row.y < size.height);
