@@ -78,6 +78,23 @@ fn an_endpoint_has_one_row_for_all_its_call_paths() {
 }
 
 #[test]
+fn what_an_endpoint_calls_of_itself_is_in_its_total_time_once() {
+    let spans = [
+        span(1, 0, "R", 0, 100),
+        span(2, 1, "A", 10, 90),
+        span(3, 2, "B", 20, 80),
+        span(4, 3, "A", 30, 70),
+    ];
+    let mut pool = NativePool::of(vec![set_of(&spans)]).unwrap();
+    let by_place = rows(&mut pool, PercentileRange::ALL);
+    let total = |report: &EndpointsReport| -> Vec<(u128, u128)> {
+        report.rows.iter().map(|row| (row.inclusive_us.sum, row.exclusive_us.sum)).collect()
+    };
+    assert_eq!(total(&by_place), [(80, 60), (60, 20), (100, 20)]);
+    assert_eq!(total(&heatmap(&mut pool, 1, ColumnOrder::Latency).rows), total(&by_place));
+}
+
+#[test]
 fn rows_are_sorted_by_the_number_asked_for() {
     let report = rows(&mut four(), PercentileRange::ALL);
     let order = |time, stat| -> Vec<&str> {

@@ -25,7 +25,7 @@ mod walk;
 mod weighted_tests;
 
 pub use aggregate::{Aggregate, pack_sorted, unpack_sorted};
-pub use collapse::{Collapser, EndpointEntry};
+pub use collapse::{Collapser, EndpointEntry, topmost};
 pub use column::TimeColumn;
 pub use contexts::{Context, Contexts};
 pub use critical_path::{PathEntry, PathFinder, Segment};

@@ -6,7 +6,7 @@ use super::observe::{
 };
 use crate::endpoints::{EndpointTotals, EndpointsReport};
 use crate::flame::TimeColumn;
-use crate::flame::{Observer, PathFinder, PathTable};
+use crate::flame::{Observer, PathFinder, PathTable, topmost};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef, Weighing};
 use crate::verdict::answer_of_other_service;
 use pathlight_base::sort::CompactSort as _;
@@ -40,6 +40,8 @@ struct ServicePaths {
     /// By row: its place among the entries, [`NO_ROW`] if it has none.
     place: Vec<u32>,
     entries: Vec<Entry>,
+    /// By span on the path: the one above it, and its row.
+    nodes: Vec<(u32, u32)>,
 }
 
 impl ServicePaths {
@@ -54,7 +56,15 @@ impl ServicePaths {
         });
         let service_of = service_of.collect();
         let place = vec![NO_ROW; names.len()];
-        ServicePaths { overlap, finder: PathFinder::default(), names, service_of, place, entries: Vec::new() }
+        ServicePaths {
+            overlap,
+            finder: PathFinder::default(),
+            names,
+            service_of,
+            place,
+            entries: Vec::new(),
+            nodes: Vec::new(),
+        }
     }
 
     fn row(&self, name: &Endpoint) -> Option<u32> {
@@ -63,19 +73,27 @@ impl ServicePaths {
 
     /// Returns the rows of a request.
     fn collapse(&mut self, set: &TraceSet, tree: &Tree, root: u32) -> &[Entry] {
-        let ServicePaths { overlap, finder, service_of, place, entries, .. } = self;
+        let ServicePaths { overlap, finder, service_of, place, entries, nodes, .. } = self;
         for entry in entries.drain(..) {
             place[entry.row as usize] = NO_ROW;
         }
         finder.find(set, tree, root, *overlap);
         let service_of = service_of.as_slice();
         let service = |span: u32| service_of[set.named_endpoint(tree.row(span)).0 as usize];
+        nodes.clear();
         in_blocks(finder.entries().len(), &mut |block| {
             for found in &finder.entries()[block] {
                 let row = match answer_of_other_service(set, tree, found.span, service_of) {
                     Some(answer) => 2 * service(answer) + 1,
                     None => 2 * service(found.span),
                 };
+                nodes.push((found.parent, row));
+            }
+        });
+        let topmost = topmost(nodes);
+        in_blocks(finder.entries().len(), &mut |block| {
+            for at in block {
+                let (found, row) = (&finder.entries()[at], nodes[at].1);
                 let place = &mut place[row as usize];
                 if *place == NO_ROW {
                     *place = entries.len() as u32;
@@ -83,7 +101,9 @@ impl ServicePaths {
                 }
                 let entry = &mut entries[*place as usize];
                 entry.exclusive_us += found.exclusive_us;
-                entry.inclusive_us = entry.inclusive_us.saturating_add(tree.duration_us(found.span));
+                if topmost[at] {
+                    entry.inclusive_us = entry.inclusive_us.saturating_add(tree.duration_us(found.span));
+                }
                 entry.spans += 1;
                 entry.errors += u64::from(set.flags(tree.row(found.span)).has(Flags::ERROR));
             }

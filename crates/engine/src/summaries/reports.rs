@@ -9,7 +9,7 @@ use crate::errors::summed::ErrorSums;
 use crate::flame::summed::FlameSums;
 use crate::flame::{
     Context, ContextNode, Contexts, CriticalPathReport, Exemplar, HistogramsReport, NodePart, Quantity,
-    SpanName, Weight,
+    SpanName, Weight, topmost,
 };
 use crate::flow::{FlowParent, FlowReport, NoFlow};
 use crate::ids::{NodeId, ReportEndpoint};
@@ -227,17 +227,22 @@ impl Summary {
     ) -> Result<BTreeMap<(u32, u32), EndpointSums>, Lacks> {
         let endpoints = self.sections.endpoints.get()?;
         let mut pairs: BTreeMap<(u32, u32), EndpointSums> = BTreeMap::new();
+        let nodes: Vec<(u32, u32)> = contexts.nodes.iter().map(|node| (node.parent, node.endpoint)).collect();
+        let topmost = topmost(&nodes);
         for tree in trees {
             let root = contexts.nodes[tree.nodes.start].endpoint;
-            for node in &contexts.nodes[tree.nodes.clone()] {
+            for number in tree.nodes.clone() {
+                let node = &contexts.nodes[number];
                 let (requests, self_us) = tree.sum(&node.value.bins);
                 if requests == 0 {
                     continue;
                 }
                 let sums = pairs.entry((root, node.endpoint)).or_default();
                 sums.self_us = sums.self_us.saturating_add(self_us);
-                sums.total_us = sums.total_us.saturating_add(node.value.inclusive.sum_us());
-                sums.total_time.merge(&node.value.inclusive);
+                if topmost[number] {
+                    sums.total_us = sums.total_us.saturating_add(node.value.inclusive.sum_us());
+                    sums.total_time.merge(&node.value.inclusive);
+                }
                 // A request may have several contexts of an endpoint.
                 sums.requests = (sums.requests + requests).min(tree.ranks.end - tree.ranks.start);
             }

@@ -1,7 +1,8 @@
 //! The numbers of a flame graph per endpoint: its companion table.
 
-use pathlight_engine::flame::CriticalPathReport;
+use pathlight_engine::flame::{self, CriticalPathReport};
 use pathlight_engine::ids::{NodeId, ReportEndpoint};
+use pathlight_trace::NO_ROW;
 
 /// One endpoint over all its calling contexts. Sums and means only: percentiles of several contexts together do not
 /// follow from those of each.
@@ -91,27 +92,11 @@ pub fn node_depths(report: &CriticalPathReport) -> Vec<u32> {
 
 /// Returns for each node whether no node above it is of the same endpoint.
 pub(crate) fn topmost(report: &CriticalPathReport) -> Vec<bool> {
-    // A pre-order walk that keeps, per endpoint, how many nodes of it are open.
-    let mut open = vec![0u32; report.endpoints.len()];
-    let mut path: Vec<NodeId> = Vec::new();
-    let mut topmost = Vec::with_capacity(report.nodes.len());
-    for (i, node) in report.nodes.iter().enumerate() {
-        while let Some(&last) = path.last()
-            && Some(last) != node.parent
-        {
-            path.pop();
-            if let Some(count) = open.get_mut(report.nodes[last.index()].endpoint.index()) {
-                *count -= 1;
-            }
-        }
-        path.push(NodeId(i as u32));
-        let count = open.get_mut(node.endpoint.index());
-        topmost.push(count.is_none_or(|count| {
-            *count += 1;
-            *count == 1
-        }));
-    }
-    topmost
+    let nodes = report
+        .nodes
+        .iter()
+        .map(|node| (node.parent.map_or(NO_ROW, |parent| parent.0), node.endpoint.index() as u32));
+    flame::topmost(&nodes.collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -142,18 +127,6 @@ mod tests {
         assert!((sum - 1.0).abs() < 1e-9);
         assert!(rows.iter().all(|row| row.subtree_us >= row.exclusive_us.min(row.subtree_us)));
         assert!(rows.windows(2).all(|pair| pair[0].exclusive_us >= pair[1].exclusive_us));
-    }
-
-    #[test]
-    fn topmost_agrees_with_looking_at_every_ancestor() {
-        let report = large(2_000);
-        let fast = topmost(&report);
-        for (i, node) in report.nodes.iter().enumerate() {
-            let parent = |at: &NodeId| report.nodes[at.index()].parent;
-            let mut above = std::iter::successors(node.parent, parent);
-            let first = above.all(|at| report.nodes[at.index()].endpoint != node.endpoint);
-            assert_eq!(fast[i], first, "node {i}");
-        }
     }
 
     #[test]
