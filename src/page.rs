@@ -16,7 +16,7 @@ use crate::page::shown_trace::ShownTrace;
 use crate::pool::{Input, PagePool};
 use pathlight_engine::load::MemoryForecast;
 use pathlight_engine::pool::{Limits, LoadProgress, PoolEvent, UserError};
-use pathlight_engine::queries::{LikeRank, Range};
+use pathlight_engine::queries::{LikeRank, OverviewReport, Range};
 use pathlight_engine::requests::Selection;
 use pathlight_ingest::{Accounts, FileReport};
 use pathlight_trace::Endpoint;
@@ -319,6 +319,12 @@ impl Page {
         let facts = self.queries().range.fresh();
         let lines = facts.map(|of| reading::words::scope_lines(&of.facts));
         reading::words::under_scope(&lines.unwrap_or_default(), text)
+    }
+
+    /// Returns the overview of the set that views speak of, once it is known.
+    pub fn overview_in_sight(self) -> Option<Rc<OverviewReport>> {
+        let queries = self.queries();
+        if self.address().group() == 1 { queries.overview_b.get() } else { queries.overview.get() }
     }
 
     /// Returns how many endpoints and services are loaded; `None` where the overview does not say it of the side shown.

@@ -239,8 +239,7 @@ pub const QUESTIONS: &[Question] = &[
             let _: NoOptions = options::read(text)?;
             let Selection { overlap, reading, .. } = Selection::default();
             let settings = PathSettings { overlap, reading, by_service: false };
-            let query =
-                queries::Overview { settings, by: GroupBy::Root, incomplete: false, unweighted: false };
+            let query = queries::Overview { settings, by: GroupBy::Root, ..queries::Overview::default() };
             let overview = asked.ask(query)?;
             Ok(json::inspect(&overview, asked.files)?)
         },

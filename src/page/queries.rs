@@ -14,8 +14,10 @@ use std::rc::Rc;
 pub struct Queries {
     /// All of them that were ever wanted.
     pub slots: Slots,
-    /// Overview of the loaded traces.
+    /// Overview of the loaded traces, about set A.
     pub overview: Slot<queries::Overview>,
+    /// The same about set B, while views speak of it.
+    pub overview_b: Slot<queries::Overview>,
     /// State of the data whose services with the most time have the leading colours.
     pub led: Cell<Option<u64>>,
     /// Content of the percentile range.

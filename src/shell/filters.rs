@@ -26,7 +26,7 @@ pub struct FilterForm {
     error: El,
     note: El,
     /// Answers whose suggestions are shown: overview, tag values, what was typed.
-    suggested: Option<(u64, u64, [String; 2])>,
+    suggested: Option<((u8, u64), u64, [String; 2])>,
     keep: Listeners,
 }
 
@@ -174,7 +174,7 @@ impl FilterForm {
             &rows[0],
             Box::new(move |page| {
                 let (key, value) = (key.value(), value.value());
-                let overview = page.queries().overview.get();
+                let overview = page.overview_in_sight();
                 match overview.iter().flat_map(|overview| &overview.tag_keys).find(|known| known.key == key) {
                     None => Err("No span has this tag; choose one of those suggested."),
                     Some(known) if known.high_cardinality => {
@@ -190,7 +190,7 @@ impl FilterForm {
             &rows[1],
             Box::new(move |page| {
                 let text = endpoint.value();
-                let overview = page.queries().overview.get();
+                let overview = page.overview_in_sight();
                 let mut known = overview.iter().flat_map(|overview| &overview.endpoints);
                 known
                     .find(|known| format::endpoint(&known.service, &known.operation) == text)
@@ -230,15 +230,17 @@ impl FilterForm {
 
     /// Follows what is loaded and typed.
     pub fn update(&mut self, page: Page) {
-        let Some(overview) = page.queries().overview.get().filter(|_| self.popover.is_open()) else { return };
+        let Some(overview) = page.overview_in_sight().filter(|_| self.popover.is_open()) else { return };
         let typed = [self.key.value(), self.endpoint.value()];
         let values = page.queries().tag_values.fresh().filter(|values| values.key == typed[0]);
         let queries = page.queries();
-        let now = Some((queries.overview.revision(), queries.tag_values.revision(), typed));
+        let group = page.address().group();
+        let revision = if group == 1 { &queries.overview_b } else { &queries.overview }.revision();
+        let now = Some(((group, revision), queries.tag_values.revision(), typed));
         if self.suggested == now {
             return;
         }
-        if self.suggested.as_ref().map(|known| known.0) != Some(queries.overview.revision()) {
+        if self.suggested.as_ref().map(|known| known.0) != Some((group, revision)) {
             self.new_times(&overview);
         }
         self.suggested = now;

@@ -8,6 +8,7 @@ use pathlight_engine::queries::OverviewReport;
 use pathlight_ingest::FileReport;
 use pathlight_trace::ReadingRule;
 use pathlight_view::address::TraceChoice;
+use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::reading::quality::{ending, has_problems};
 use pathlight_view::reading::words::Note;
 use pathlight_view::{reading, sampling, summaries};
@@ -18,7 +19,7 @@ const FILES_LISTED: usize = 500;
 
 /// Shows the panel.
 pub fn show(page: Page) {
-    let Some(overview) = page.queries().overview.get() else { return };
+    let Some(overview) = page.overview_in_sight() else { return };
     let close = button("Close").class("quiet").test("close-notes");
     let head = div("dialog-head").child(&el("h2").text("Data quality")).child(&close);
     let body = div("dialog-body");
@@ -34,7 +35,8 @@ pub fn show(page: Page) {
         }
         body.add(&list);
     } else {
-        body.add(&el("h3").text("Traces"));
+        let side = page.compares_sets().then(|| ComparedSide::of_group(page.address().group()).name());
+        body.add(&el("h3").text(&side.map_or("Traces".to_owned(), |side| format!("Traces of {side}"))));
     }
     if facts.is_empty() && !is_summary {
         body.add(

@@ -165,7 +165,7 @@ impl Palette {
     /// Services, endpoints and tags.
     fn loaded(&self, entries: &mut Entries) {
         let page = self.page;
-        let Some(overview) = page.queries().overview.get() else { return };
+        let Some(overview) = page.overview_in_sight() else { return };
         let mut services: Vec<&str> =
             overview.endpoints.iter().map(|endpoint| endpoint.service.as_str()).collect();
         services.sort();

@@ -145,7 +145,7 @@ impl List {
     }
 
     fn fill(&self, page: Page) {
-        let Some(overview) = page.queries().overview.get() else { return };
+        let Some(overview) = page.overview_in_sight() else { return };
         let text = self.picks.text();
         let mut options = Vec::new();
         self.picks.clear();
@@ -163,9 +163,7 @@ impl List {
             .filter(|(_, name)| fits(&text, &[&name.service, &name.operation]))
             .collect();
         if !types.is_empty() {
-            // The overview is that of what was loaded first.
-            let title = if page.compares_sets() { "Request types, as in A" } else { "Request types" };
-            self.picks.rows.add(&heading(title, types.len()));
+            self.picks.rows.add(&heading("Request types", types.len()));
         }
         for (kind, name) in types.iter().take(SHOWN) {
             let row = div("root-row")

@@ -88,8 +88,10 @@ impl PagePart for Status {
         self.memory.set_text(&format::bytes(overview.heap_bytes));
         self.memory.set("data-value", &overview.heap_bytes.to_string());
         self.memory.set("data-wasm", &page.wasm_bytes().to_string());
-        self.quality.show(overview.summary.is_none());
         self.memory.show(overview.summary.is_none());
+        // Until that of set B is known, what is said of A stays.
+        let overview = page.overview_in_sight().unwrap_or(overview);
+        self.quality.show(overview.summary.is_none());
         let share = overview.quality.clipped_share();
         self.quality
             .set_text(&format!("{} of span time clipped for clock skew \u{2192}", format::share(share)));

@@ -21,7 +21,8 @@ fn want_all(page: Page, address: &Address) {
     let queries = page.queries();
     let (settings, by) = (address.settings(), address.grouping().clone());
     let (incomplete, unweighted) = (address.incomplete, address.unweighted);
-    queries.overview.want(page, queries::Overview { settings, by, incomplete, unweighted });
+    let overview = queries::Overview { group: 0, settings, by, incomplete, unweighted };
+    queries.overview.want(page, overview.clone());
     if queries.overview.get().is_some_and(|overview| overview.traces == 0) {
         return;
     }
@@ -49,6 +50,10 @@ fn want_all(page: Page, address: &Address) {
     }
     if !lacks {
         asks(address.view)(page, address);
+    }
+    let is_other = address.group() == 1;
+    if is_other && !queries.slots.is_waiting_besides(&queries.overview_b) {
+        queries.overview_b.want(page, queries::Overview { group: 1, ..overview });
     }
     // Once a fetch has ended, it can go on with the traces that spans link to.
     if fetch_row::may_fetch_linked(page) && !queries.slots.is_waiting_besides(&queries.missing_traces) {

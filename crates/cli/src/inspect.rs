@@ -58,7 +58,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let overlap = Overlap::default();
     let settings = PathSettings { overlap, reading: args.reading.over(overlap), by_service: false };
     let overview =
-        pool.run(queries::Overview { settings, by: GroupBy::Root, incomplete: false, unweighted: false })?;
+        pool.run(queries::Overview { settings, by: GroupBy::Root, ..queries::Overview::default() })?;
     let text = if args.json { json::inspect(&overview, &files)? + "\n" } else { to_text(&overview, &files) };
     output::print(args.out.as_deref(), &text)?;
     if overview.traces == 0 { Err(Failure::NoTrace) } else { Ok(()) }

@@ -21,7 +21,7 @@ use crate::widgets::plot_chart::{self, ScrolledPlot};
 use pathlight_base::format::counted;
 use pathlight_engine::anomalies::{AnomalyReport, AnomalySettings, EvaluationTable, SPLITS};
 use pathlight_engine::queries;
-use pathlight_engine::requests::RequestRef;
+use pathlight_engine::requests::{Filter, RequestRef};
 use pathlight_engine::verdict::SubjectHits;
 use pathlight_view::address::Address;
 use pathlight_view::address::comparing::ComparedSide;
@@ -260,9 +260,14 @@ fn evaluation(table: &EvaluationTable) -> [El; 3] {
 }
 
 /// Returns the report at the chosen rate of false alarms.
-fn shown(page: Page) -> Option<Rc<AnomalyReport>> {
+fn judged(page: Page) -> Option<Rc<AnomalyReport>> {
     let report = page.queries().anomaly.get()?;
     Some(anomalies::chosen(&report, &page.address().anomaly))
+}
+
+/// Returns the same about the requests that are kept in all views.
+fn shown(page: Page) -> Option<Rc<AnomalyReport>> {
+    Some(anomalies::kept(judged(page)?, &page.address()))
 }
 
 /// Returns which judged requests the subject of the verdict hits, once that is known; `None` where no set A is normal.
@@ -272,8 +277,8 @@ fn hits(page: Page) -> Option<Rc<Option<SubjectHits>>> {
 }
 
 impl PageView for AnomaliesView {
-    /// Report, the accepted rate of false alarms, and the report on requests that are hit.
-    type Content = (u64, u32, Option<u64>);
+    /// Report, the accepted rate of false alarms, the report on requests that are hit, and the filters.
+    type Content = (u64, u32, Option<u64>, Vec<Filter>);
 
     fn ask(page: Page, address: &Address) {
         let queries = page.queries();
@@ -305,7 +310,8 @@ impl PageView for AnomaliesView {
     fn content(&self, page: Page) -> Option<Self::Content> {
         let slot = &page.queries().anomaly;
         let hits = hits(page).map(|_| page.queries().verdict_hits.revision());
-        slot.get().map(|_| (slot.revision(), page.address().anomaly.alpha_ppm, hits))
+        let address = page.address();
+        slot.get().map(|_| (slot.revision(), address.anomaly.alpha_ppm, hits, address.filters.clone()))
     }
 
     fn is_stale(&self, page: Page) -> bool {
@@ -313,13 +319,13 @@ impl PageView for AnomaliesView {
     }
 
     fn take(&mut self, page: Page, _: &Self::Content, _: Option<&Self::Content>) {
-        let Some(report) = shown(page) else { return };
+        let (Some(judged), Some(report)) = (judged(page), shown(page)) else { return };
         let why = anomalies::why_empty(anomalies::normal(&page.address()), &report);
         let hits = hits(page);
         let hits = hits.as_deref().and_then(Option::as_ref);
         self.list_groups(page, &report, hits);
         self.frame.set_text(why);
-        self.title.set_text(&anomalies::title(&report));
+        self.title.set_text(&anomalies::title(&judged));
         self.table.set_rows(AnomalyLine::of(&report, hits), why);
         let canvas = self.chart.canvas();
         canvas.set("data-abnormal", &report.abnormal().to_string());

@@ -59,7 +59,7 @@ pub fn formats(
     chart: ChartCanvas<ScrolledPlot<Strip>>,
     table: CompanionTable<AnomalyLine>,
 ) -> Vec<export::Format> {
-    let report = move || Some(view::chosen(&page.queries().anomaly.get()?, &page.address().anomaly));
+    let report = move || super::shown(page);
     vec![
         plot_chart::svg_format(chart, EXPORT_PX, move |_, size, theme| {
             anomalies::chart::export_svg(&*report()?, size, theme, "How anomalous requests are").ok()

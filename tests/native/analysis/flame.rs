@@ -116,7 +116,7 @@ fn accepted_overlaps_of_calls_in_sequence_are_counted_with_their_distribution() 
         let sets = vec![set_of(&spans[..6]), set_of(&spans[6..])];
         NativePool::of(sets)
             .unwrap()
-            .run(queries::Overview { settings, by: GroupBy::Root, incomplete: false, unweighted: false })
+            .run(queries::Overview { settings, by: GroupBy::Root, ..queries::Overview::default() })
             .unwrap()
     };
     let overview = query("default");
@@ -419,7 +419,7 @@ proptest! {
             prop_assert_eq!(&expected, &report(sets));
         }
         let overview = |spans: &[Span]| {
-            let report = NativePool::of(vec![set_of(spans)]).unwrap().run(queries::Overview { settings, by: GroupBy::Root, incomplete: false, unweighted: false }).unwrap();
+            let report = NativePool::of(vec![set_of(spans)]).unwrap().run(queries::Overview { settings, by: GroupBy::Root, ..queries::Overview::default() }).unwrap();
             (report.reading, report.request_types)
         };
         prop_assert_eq!(overview(&spans), overview(&shuffled));

@@ -6,7 +6,7 @@ use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
 use pathlight::engine::run::native::NativePool;
 use pathlight::engine::summaries::{Choice, Summary, SummarySettings, read, write};
-use pathlight::trace::{LONGEST_US, PathSettings, TraceSet};
+use pathlight::trace::{LONGEST_US, TraceSet};
 use pathlight::view::flame::chart::{FlameTree, endpoint_rows};
 use pathlight::view::json;
 use pathlight::view::reading::quality;
@@ -39,14 +39,7 @@ fn pool() -> NativePool {
 fn sums_over_requests_are_exact_beyond_64_bits() {
     assert!(CALLS_US > u128::from(u64::MAX));
     let (mut pool, selection) = (pool(), Selection::default());
-    let overview = pool
-        .run(queries::Overview {
-            settings: PathSettings::default(),
-            by: Default::default(),
-            incomplete: false,
-            unweighted: false,
-        })
-        .unwrap();
+    let overview = pool.run(queries::Overview::default()).unwrap();
     assert_eq!(overview.quality.span_us, WHOLE_US + CALLS_US);
     assert_eq!(overview.most_time[0], "db");
 
@@ -111,12 +104,7 @@ fn one_request_with_more_time_than_64_bits_is_said_to_be_inexact_and_breaks_noth
     let mut spans = vec![span(1, 0, "shop", START_US, START_US + LONG_US)];
     spans.extend((0..N).map(|number| span(number + 2, 1, "db", START_US, START_US + SHORT_US)));
     times::check_sets(|| set_of(&spans));
-    let query = queries::Overview {
-        settings: PathSettings::default(),
-        by: Default::default(),
-        incomplete: false,
-        unweighted: false,
-    };
+    let query = queries::Overview::default();
     let overview = NativePool::of(vec![set_of(&spans)]).unwrap().run(query).unwrap();
     assert_eq!(overview.quality.span_us, u128::from(LONG_US) + CALLS_US);
     assert!(quality::facts(&overview).iter().any(|note| note.key == "time-sums"));

@@ -26,9 +26,7 @@ fn overview(pool: &mut NativePool, reading: Reading) -> OverviewReport {
     let settings = PathSettings { reading, ..PathSettings::default() };
     OverviewReport {
         heap_bytes: 0,
-        ..pool
-            .run(queries::Overview { settings, by: GroupBy::Root, incomplete: false, unweighted: false })
-            .unwrap()
+        ..pool.run(queries::Overview { settings, by: GroupBy::Root, ..queries::Overview::default() }).unwrap()
     }
 }
 

@@ -201,7 +201,7 @@ fn nobody_waits_for_a_consumer_whatever_its_parent() {
     // Without the rule they are cut or dropped.
     let settings = PathSettings { reading: Reading::PLAIN, ..PathSettings::default() };
     let plain = cascade
-        .run(queries::Overview { settings, by: GroupBy::Root, incomplete: false, unweighted: false })
+        .run(queries::Overview { settings, by: GroupBy::Root, ..queries::Overview::default() })
         .unwrap();
     assert!(plain.quality.clipped_spans > 0 && plain.quality.dropped_spans > 0);
 }

@@ -40,6 +40,11 @@ fn one_trace_id_in_two_sets_is_two_traces() {
     assert_eq!((overview.traces, overview.spans), (1, 2));
     assert_eq!((overview.other_traces, overview.other_spans), (1, 2));
     for (group, operation) in [(0, "A"), (1, "B")] {
+        let overview = pool.run(queries::Overview { group, ..Default::default() }).unwrap();
+        assert_eq!((overview.traces, overview.other_traces, overview.request_types.len()), (1, 1, 1));
+        assert_eq!(overview.latency_us.p50, f64::from(100 * (1 + u32::from(group))));
+        let names: Vec<&str> = overview.endpoints.iter().map(|of| of.operation.as_str()).collect();
+        assert_eq!(names, [operation, "R"]);
         let query = queries::Span { trace_id: format!("{:032x}", 1), span: SpanKey::Index(1), group };
         let found = pool.run(query).unwrap().unwrap();
         assert_eq!(found.operation, operation);

@@ -79,12 +79,8 @@ fn an_endpoint_has_one_row_for_all_its_call_paths() {
 
 #[test]
 fn what_an_endpoint_calls_of_itself_is_in_its_total_time_once() {
-    let spans = [
-        span(1, 0, "R", 0, 100),
-        span(2, 1, "A", 10, 90),
-        span(3, 2, "B", 20, 80),
-        span(4, 3, "A", 30, 70),
-    ];
+    let spans =
+        [span(1, 0, "R", 0, 100), span(2, 1, "A", 10, 90), span(3, 2, "B", 20, 80), span(4, 3, "A", 30, 70)];
     let mut pool = NativePool::of(vec![set_of(&spans)]).unwrap();
     let by_place = rows(&mut pool, PercentileRange::ALL);
     let total = |report: &EndpointsReport| -> Vec<(u128, u128)> {

@@ -3,7 +3,7 @@
 use super::FindingTag;
 use crate::flow::SerialGroup;
 use crate::queues::QueueExample;
-use crate::requests::{PercentileRange, RequestType};
+use crate::requests::{PercentileRange, RequestRef, RequestType};
 use crate::verdict::one_set::ServiceCost;
 use crate::verdict::{Certainty, ServicePart, ServicesReport, Subject};
 use pathlight_base::statistics::Interval;
@@ -160,6 +160,8 @@ pub struct AbnormalFacts {
     pub has_drifted: bool,
     /// The most frequent first reasons, each with its requests.
     pub reasons: Vec<(u64, String)>,
+    /// The abnormal requests, if they are few enough to be kept in all views.
+    pub requests: Vec<RequestRef>,
 }
 
 /// The facts of [`FindingKind::NotInstrumented`](super::FindingKind::NotInstrumented). Times are microseconds.

@@ -11,7 +11,7 @@ use super::{
 use crate::anomalies::AnomalyReport;
 use crate::errors::ErrorsReport;
 use crate::flow::{EvaluationReport, MendedLatency, ParalleliseReport, SavingsReport, SerialGroup};
-use crate::requests::RequestType;
+use crate::requests::{OnlyFilter, RequestType};
 use crate::verdict::{HitRequests, Subject};
 use pathlight_base::statistics::Interval;
 use pathlight_trace::Endpoint;
@@ -176,15 +176,21 @@ impl LateFindings {
         }
         let groups = report.groups_of(|row| report.is_abnormal_by_one_test(row));
         let reasons = groups.iter().take(REASONS);
+        // The most anomalous come first.
+        let requests: Vec<_> = report
+            .rows
+            .iter()
+            .filter(|row| report.is_abnormal_by_one_test(row))
+            .map(|row| row.request.clone())
+            .collect();
+        let example = requests.first().cloned();
         let facts = FindingFacts::Abnormal(AbnormalFacts {
             by_chance,
             trained: report.trained,
             has_drifted: report.has_drifted(),
             reasons: reasons.map(|group| (group.rows.len() as u64, group.words.clone())).collect(),
+            requests: if requests.len() > OnlyFilter::MOST { Vec::new() } else { requests },
         });
-        // The most anomalous comes first.
-        let example =
-            report.rows.iter().find(|row| report.is_abnormal_by_one_test(row)).map(|row| row.request.clone());
         self.abnormal = Some(Finding { example, ..untested_finding(FindingPlace::Data, n, judged, facts) });
     }
 }

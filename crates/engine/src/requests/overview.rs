@@ -31,6 +31,8 @@ const CHUNK: usize = 64;
 /// Reports what is loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overview {
+    /// The set looked at: 0, or 1 for the set to compare with.
+    pub group: u8,
     /// Settings by which it is read.
     pub settings: PathSettings,
     /// Grouping of requests into types.
@@ -46,18 +48,19 @@ impl Query for Overview {
 
     async fn run(self, workers: Workers) -> Result<OverviewReport, EngineError> {
         let summaries = workers.summaries().await?;
-        let Overview { settings, by, incomplete, unweighted } = self;
-        let pass = OverviewPass { settings, by, incomplete, unweighted };
+        let Overview { group, settings, by, incomplete, unweighted } = self;
+        let other = 1 - group.min(1);
+        let pass = OverviewPass { group, settings, by, incomplete, unweighted };
         let mut partial = OverviewPartial::merge(workers.partials(pass).await?);
         let links = std::mem::take(&mut partial.links).counts(&workers).await?;
         let mut report = partial.finish();
         report.links = links;
         if let Some(joined) = summaries {
-            if let Some(summary) = joined.group(0)? {
-                let files = joined.groups.get(&0).map_or(0, |(files, _)| *files);
+            if let Some(summary) = joined.group(group)? {
+                let files = joined.groups.get(&group).map_or(0, |(files, _)| *files);
                 report.take_summary(summary, files);
             }
-            if let Some(summary) = joined.group(1)? {
+            if let Some(summary) = joined.group(other)? {
                 (report.other_traces, report.other_spans) = (summary.traces, summary.spans);
                 report.is_other_summary = true;
             }
@@ -110,17 +113,17 @@ impl TagKey {
     pub const LISTED: usize = 256;
 }
 
-/// Overview of the loaded traces. All but `heap_bytes`, `quality` of repeated spans, `logs` and the set to compare with
-/// is about group 0, the set looked at.
+/// Overview of the loaded traces. All but `heap_bytes`, `quality` of repeated spans, `logs` and the other set is about the
+/// set looked at.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OverviewReport {
     /// Number of traces.
     pub traces: u64,
     /// Number of spans.
     pub spans: u64,
-    /// Traces of the set to compare with (group 1).
+    /// Traces of the other set.
     pub other_traces: u64,
-    /// Spans of the set to compare with.
+    /// Spans of the other set.
     pub other_spans: u64,
     /// Number of services.
     pub services: u64,
@@ -146,7 +149,7 @@ pub struct OverviewReport {
     pub outside: OutsidePart,
     /// What the traces say of how they were sampled.
     pub sampling: SamplingCounts,
-    /// What those of the set to compare with say.
+    /// What those of the other set say.
     pub other_sampling: SamplingCounts,
     /// Signs that the traces were chosen, where they say no weights.
     pub chosen: ChosenSigns,
@@ -166,7 +169,7 @@ pub struct OverviewReport {
     pub tag_keys: Vec<TagKey>,
     /// Facts about the summaries if summaries of traces are looked at.
     pub summary: Option<SummaryFacts>,
-    /// So is the set to compare with.
+    /// Whether the other set is of summaries.
     pub is_other_summary: bool,
 }
 
@@ -479,6 +482,7 @@ fn weights_of(
 /// All traces: counts, request types, data quality.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OverviewPass {
+    pub group: u8,
     pub settings: PathSettings,
     pub by: GroupBy,
     pub incomplete: bool,
@@ -503,6 +507,7 @@ impl SetPass for OverviewPass {
     fn start(self, over: OverSet) -> Box<dyn RunningSetPass> {
         let types = over.types.unwrap_or_default();
         Box::new(OverviewRun {
+            group: self.group,
             unweighted: self.unweighted,
             ..OverviewRun::new(self.settings, types, over.incomplete)
         })
@@ -522,6 +527,7 @@ impl RunningSetPass for OverviewRun {
 /// Builds the partial of one set in resumable steps.
 struct OverviewRun {
     partial: OverviewPartial,
+    group: u8,
     tree: Tree,
     settings: PathSettings,
     request_roots: RequestRoots,
@@ -553,6 +559,7 @@ impl OverviewRun {
             request_roots: if incomplete { RequestRoots::All } else { RequestRoots::Complete },
             types,
             partial: OverviewPartial::default(),
+            group: 0,
             tree: Tree::default(),
             settings,
             trace: 0,
@@ -584,7 +591,7 @@ impl OverviewRun {
             }
             left -= 1;
             let trace = set.traces()[self.trace as usize];
-            if trace.id.group != 0 {
+            if trace.id.group != self.group {
                 self.partial.other_traces += 1;
                 self.partial.other_sampling.observe(set, self.trace);
                 self.root_counts.observe(set, &trace);
@@ -673,7 +680,7 @@ impl OverviewRun {
         partial.heap_bytes = set.heap_bytes() as u64;
         partial.quality.observe_set(set);
         partial.reading = std::mem::take(&mut self.reading).finish(set);
-        partial.links = LinksPart::of(set, 0);
+        partial.links = LinksPart::of(set, self.group);
         partial.outside = std::mem::take(&mut self.outside).finish(set);
         for (number, (service, operation)) in set.endpoints().enumerate() {
             if self.endpoints[number].0 > 0 {

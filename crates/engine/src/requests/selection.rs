@@ -1,6 +1,6 @@
 //! The selection of requests for an analysis, and the settings of their paths.
 
-use super::{GroupBy, PercentileRange, RequestType};
+use super::{GroupBy, PercentileRange, RequestRef, RequestType};
 use crate::requests::search::{Condition, SpanSearch, Term};
 use crate::verdict::Subject;
 use pathlight_trace::{Endpoint, Overlap, PathSettings, Reading, ReadingRule, RequestRoots, TraceSet};
@@ -93,6 +93,27 @@ pub struct OnlyFilter {
     pub group: u8,
     /// Trace id and root span id of each, canonical and ascending.
     pub requests: Vec<(String, String)>,
+}
+
+impl OnlyFilter {
+    /// Requests kept at most: more would make the address of the page too long for some servers and chats.
+    pub const MOST: usize = 100;
+
+    /// Returns the filter that keeps some requests of a set: the first of them, if they are too many.
+    pub fn of<'a>(group: u8, requests: impl IntoIterator<Item = &'a RequestRef>) -> OnlyFilter {
+        let id = |request: &RequestRef| (request.trace_id.clone(), request.root_span_id.clone());
+        let mut requests: Vec<_> = requests.into_iter().take(OnlyFilter::MOST).map(id).collect();
+        requests.sort_unstable();
+        OnlyFilter { group, requests }
+    }
+
+    /// Returns whether a request of a set passes.
+    pub fn keeps(&self, group: u8, request: &RequestRef) -> bool {
+        let is_it = |(trace_id, root): &(String, String)| {
+            *trace_id == request.trace_id && *root == request.root_span_id
+        };
+        group != self.group || self.requests.iter().any(is_it)
+    }
 }
 
 /// A condition on the time of a subject in a request.

@@ -199,7 +199,11 @@ impl Address {
     /// Adds a filter, or takes the place of one that cannot stand beside it.
     pub fn add_filter(&mut self, filter: Filter) {
         self.filters.retain(|known| {
-            *known != filter && !matches!((known, &filter), (Filter::Time { .. }, Filter::Time { .. }))
+            let takes_its_place = matches!(
+                (known, &filter),
+                (Filter::Time { .. }, Filter::Time { .. }) | (Filter::Only(_), Filter::Only(_))
+            );
+            *known != filter && !takes_its_place
         });
         self.filters.push(filter);
     }

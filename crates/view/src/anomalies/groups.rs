@@ -5,6 +5,7 @@ use crate::address::Address;
 use pathlight_base::format::{count, counted, duration_us, moment, printable};
 use pathlight_engine::anomalies::{Abnormal, AnomalyReport, ReasonGroup};
 use pathlight_engine::requests::{Filter, OnlyFilter};
+use std::rc::Rc;
 
 /// Requests that have something in common.
 pub struct GroupLine {
@@ -18,8 +19,6 @@ pub struct GroupLine {
 
 /// Requests listed of a group.
 pub const LISTED: usize = 20;
-/// Requests kept by a click: more would make the address too long for some servers and chats.
-const MOST_KEPT: usize = 100;
 /// Words of the button that keeps the requests of a group.
 pub const ONLY: &str = "Only these, in all views";
 /// What is said of it beside the pointer.
@@ -76,14 +75,22 @@ pub fn request_words(report: &AnomalyReport, at: usize) -> String {
 /// Keeps some judged requests of a set in all views, in place of those chosen before; the most anomalous, if they are too
 /// many.
 pub fn keep_only(address: &mut Address, report: &AnomalyReport, rows: &[usize], group: u8) {
-    let id = |&row: &usize| {
-        let request = &report.rows[row].request;
-        (request.trace_id.clone(), request.root_span_id.clone())
-    };
-    let mut requests: Vec<(String, String)> = rows.iter().take(MOST_KEPT).map(id).collect();
-    requests.sort_unstable();
-    address.filters.retain(|filter| !matches!(filter, Filter::Only(_)));
-    address.filters.push(Filter::Only(OnlyFilter { group, requests }));
+    let requests = rows.iter().map(|&row| &report.rows[row].request);
+    address.add_filter(Filter::Only(OnlyFilter::of(group, requests)));
+}
+
+/// Returns a report about the judged requests that are kept in all views. Their verdicts are those among all.
+pub fn kept(report: Rc<AnomalyReport>, address: &Address) -> Rc<AnomalyReport> {
+    let group = super::sides(address).1.group;
+    let filters = address.filters.iter().filter_map(|filter| match filter {
+        Filter::Only(only) => Some(only),
+        _ => None,
+    });
+    filters.fold(report, |report, only| {
+        let mut left = (*report).clone();
+        left.rows.retain(|row| only.keeps(group, &row.request));
+        Rc::new(left)
+    })
 }
 
 /// Returns what the list of groups leaves out, in words; empty if nothing.

@@ -85,7 +85,11 @@ fn leave_out(finding: &mut Finding, redaction: Redaction) {
         finding.example = None;
     }
     match &mut finding.facts {
-        FindingFacts::Abnormal(AbnormalFacts { reasons, .. }) if redaction.names => reasons.clear(),
+        // Requests are named by ids.
+        FindingFacts::Abnormal(AbnormalFacts { reasons, requests, .. }) if redaction.names => {
+            reasons.clear();
+            requests.clear();
+        }
         // Processes are named by host.
         FindingFacts::ReadWithCare(ReadWithCareFacts { skew: Some((_, names, _)), .. }) => {
             *names = ["one process".to_owned(), "another".to_owned()];

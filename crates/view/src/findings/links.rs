@@ -9,12 +9,12 @@ use crate::queues;
 use crate::views::View;
 use pathlight_base::format::counted;
 use pathlight_engine::findings::{
-    BurstsFacts, Finding, FindingFacts, FindingKind, FindingPlace, OneAfterTheOtherFacts, SinceWhenFacts,
-    SlowTailFacts, WhoFacts,
+    AbnormalFacts, BurstsFacts, Finding, FindingFacts, FindingKind, FindingPlace, OneAfterTheOtherFacts,
+    SinceWhenFacts, SlowTailFacts, WhoFacts,
 };
 use pathlight_engine::flow::{Changes, SubjectChange, SubjectTime};
 use pathlight_engine::requests::search::quoted;
-use pathlight_engine::requests::{Filter, PercentileRange, RequestType, Until};
+use pathlight_engine::requests::{Filter, OnlyFilter, PercentileRange, RequestType, Until};
 use pathlight_engine::split::SplitOf;
 use pathlight_engine::verdict::ServicePart;
 use pathlight_engine::verdict::one_set::PartCost;
@@ -180,8 +180,11 @@ pub fn show(finding: &Finding, address: &mut Address) {
         FindingFacts::WorthMakingFaster(_) | FindingFacts::RedundantCalls(_) => {
             search(address, View::Endpoints)
         }
-        FindingFacts::Abnormal(_) => {
+        FindingFacts::Abnormal(AbnormalFacts { requests, .. }) => {
             address.compare_sets();
+            if !requests.is_empty() {
+                address.add_filter(Filter::Only(OnlyFilter::of(address.group(), requests)));
+            }
             address.view = View::Anomalies;
         }
         FindingFacts::Cost(facts) => {

@@ -114,14 +114,16 @@ pub async fn the_abnormal_requests_are_those_of_the_binary(page: &Page) -> Outco
     let groups = page.run("return document.querySelectorAll('[data-test=\"anomaly-group\"]').length").await?;
     let listed = many["groups"].as_array().map_or(0, Vec::len).min(8);
     same("groups", groups.as_u64(), Some(listed as u64))?;
-    // A group opens, and a click keeps the requests of a verdict in all views; here all are still judged.
+    // A group opens, and a click keeps the requests of a verdict in all views, here too.
     page.click("[data-test='anomaly-group']").await?;
     page.visible("[data-test='anomaly-of-group']").await?;
+    let words = page.text("[data-test='anomaly-verdict']").await?;
     page.click("[data-test='anomaly-verdict']").await?;
     page.ready().await?;
     let kept = page.run("return location.hash").await?;
     ensure(kept.to_string().contains("only.B."), || format!("the address is {kept}"))?;
-    agree(page, &many).await?;
+    let of_verdict = words.split(' ').nth(1).and_then(|requests| requests.parse().ok());
+    same("requests kept", Some(page.number(STRIP, "data-requests").await? as u64), of_verdict)?;
     shown(page, &link, &[&file, &odd]).await?;
     agree(page, &many).await?;
     // With few requests an alarm needs a greater rate, and the page says so.
