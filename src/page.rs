@@ -327,6 +327,13 @@ impl Page {
         if self.address().group() == 1 { queries.overview_b.get() } else { queries.overview.get() }
     }
 
+    /// Returns a number that changes with it.
+    pub fn overview_revision(self) -> u64 {
+        let queries = self.queries();
+        let revisions = queries.overview.revision() + queries.overview_b.revision();
+        2 * revisions + u64::from(self.address().group())
+    }
+
     /// Returns how many endpoints and services are loaded; `None` where the overview does not say it of the side shown.
     pub fn loaded_names(self) -> Option<[u64; 2]> {
         let overview = self.0.queries.overview.get()?;

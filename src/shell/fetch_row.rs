@@ -211,7 +211,7 @@ pub fn may_fetch_linked(page: Page) -> bool {
     let address = page.address();
     let source = &address.source;
     let is_of_service = source.api.is_some() && source.wanted != Wanted::Nothing;
-    let unresolved = page.queries().overview.get().map_or(0, |overview| overview.links.unresolved);
+    let unresolved = page.overview_in_sight().map_or(0, |overview| overview.links.unresolved);
     is_ended && is_of_service && unresolved > 0
 }
 

@@ -26,7 +26,7 @@ pub struct FilterForm {
     error: El,
     note: El,
     /// Answers whose suggestions are shown: overview, tag values, what was typed.
-    suggested: Option<((u8, u64), u64, [String; 2])>,
+    suggested: Option<(u64, u64, [String; 2])>,
     keep: Listeners,
 }
 
@@ -234,13 +234,12 @@ impl FilterForm {
         let typed = [self.key.value(), self.endpoint.value()];
         let values = page.queries().tag_values.fresh().filter(|values| values.key == typed[0]);
         let queries = page.queries();
-        let group = page.address().group();
-        let revision = if group == 1 { &queries.overview_b } else { &queries.overview }.revision();
-        let now = Some(((group, revision), queries.tag_values.revision(), typed));
+        let revision = page.overview_revision();
+        let now = Some((revision, queries.tag_values.revision(), typed));
         if self.suggested == now {
             return;
         }
-        if self.suggested.as_ref().map(|known| known.0) != Some((group, revision)) {
+        if self.suggested.as_ref().map(|known| known.0) != Some(revision) {
             self.new_times(&overview);
         }
         self.suggested = now;

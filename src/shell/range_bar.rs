@@ -184,8 +184,8 @@ impl RangeBar {
 /// Returns whether requests of the view in sight may go on after their answer.
 fn has_end_to_choose(page: Page) -> bool {
     let address = page.address();
-    let overview = page.queries().overview.get();
-    let goes_on = overview.is_some_and(|of| of.quality.async_spans > 0 || of.links.resolved > 0);
+    let goes_on =
+        page.overview_in_sight().is_some_and(|of| of.quality.async_spans > 0 || of.links.resolved > 0);
     let is_chosen = address.until == Until::Done;
     address.follows_messages() && (is_chosen || goes_on && !page.is_summary())
 }

@@ -241,7 +241,7 @@ impl PageView for SplitView {
         };
         self.frame.set_text(&why);
         let Some(report) = report else { return };
-        let types = page.queries().overview.get().map_or(0, |overview| overview.request_types.len());
+        let types = page.overview_in_sight().map_or(0, |overview| overview.request_types.len());
         self.title.set_text(&split::title(&page.address(), &report, types));
         self.table.set_rows(report.values.clone(), &why);
         self.sum.say(report.sums.as_ref());

@@ -299,7 +299,7 @@ fn the_ranking_has_a_line_in_files_for_every_affected_root() {
     let all = PercentileRange::ALL;
     assert_eq!(
         endpoints::ranking_title(all, &report, false, Some([9, 3])),
-        "2 of 9 endpoints on critical paths, 1 below 1 root endpoint, all requests; what-if follows\u{2026}"
+        "2 of 9 endpoints on critical paths, 1 below 1 root endpoint, whose own work is not listed, all requests; what-if follows\u{2026}"
     );
     assert_eq!(endpoints::why_empty(all, &facts(0, 0)), "No request passes the filters.");
     assert_eq!(endpoints::why_empty(all, &facts(1, 0)), "");

@@ -408,7 +408,7 @@ impl PageView for FindingsView {
     fn content(&self, page: Page) -> Option<[u64; 6]> {
         let queries = page.queries();
         Some([
-            queries.overview.revision(),
+            page.overview_revision(),
             queries.endpoints.revision(),
             queries.findings.revision(),
             queries.tags.revision(),
@@ -424,7 +424,7 @@ impl PageView for FindingsView {
     fn take(&mut self, page: Page, now: &[u64; 6], before: Option<&[u64; 6]>) {
         let queries = page.queries();
         let is_new = |part: usize| before.is_none_or(|before| before[part] != now[part]);
-        if let Some(overview) = queries.overview.get()
+        if let Some(overview) = page.overview_in_sight()
             && is_new(0)
         {
             self.take_overview(page, &overview);

@@ -591,8 +591,8 @@ pub fn services() -> Table<ServiceRow> {
         Column::number(
             Unit::Change,
             "score",
-            "Explains",
-            "Time per request beyond drift and chance, at the numbers of calls of side B",
+            "At least",
+            "What it surely explains: time per request beyond drift and chance, at the numbers of calls of side B",
             |row: &ServiceRow| row.row.score_us.into(),
         )
         .csv(&["score_us"]),

@@ -97,7 +97,7 @@ pub fn ranking_title(
         true => format!("{} of {over}", on_paths(listed, loaded.map(|all| all[1]), "service")),
         false => {
             let all = on_paths(report.rows.len() as u64, loaded.map(|all| all[0]), "endpoint");
-            format!("{all}, {} below {over}", count(listed))
+            format!("{all}, {} below {over}, whose own work is not listed", count(listed))
         }
     };
     let words = format!("{words}, {}", label(range));

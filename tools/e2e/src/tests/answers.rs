@@ -90,7 +90,28 @@ pub async fn with_two_sets_every_view_speaks_of_the_second(page: &Page) -> Outco
             ensure(says, || format!("{view}: {words}"))?;
         }
     }
-    same("side B", first.map(|facts| facts[3].clone()), Some(Value::from("true")))
+    same("side B", first.map(|facts| facts[3].clone()), Some(Value::from("true")))?;
+    // Each side has its own counts, request types and data quality.
+    page.click("[data-test='view-findings']").await?;
+    let mut counts = Vec::new();
+    for side in ["A", "B"] {
+        page.click(&format!("[data-test='side-{side}']")).await?;
+        page.ready().await?;
+        let p50 = page.number("[data-test='latency-p50']", "data-value").await?;
+        let strip = page.number("[data-test='range-p50']", "data-value").await?;
+        same("median latency", p50, strip)?;
+        page.click("[data-test='choose-root']").await?;
+        page.visible("[data-test='root-option']").await?;
+        let listed =
+            "return [...document.querySelectorAll('[data-test=root-option]')].map((e) => e.textContent)";
+        counts.push(page.run(listed).await?);
+        page.key("Escape", Modifiers::None).await?;
+        page.click("[data-test='notes-button']").await?;
+        let heading = page.text("[data-test='notes'] h3").await?;
+        same("set of data quality", heading, format!("Traces of {side}"))?;
+        page.click("[data-test='close-notes']").await?;
+    }
+    ensure(counts[0] != counts[1], || format!("A and B have the same request types: {}", counts[0]))
 }
 
 pub async fn shares_of_request_types_follow_the_filters(page: &Page) -> Outcome {
