@@ -1,6 +1,8 @@
 //! The map of services: who calls whom, and how long requests wait for it (`docs/definitions/culprit.md` section 10).
 
 use super::cells::TimeKey;
+use super::drift::Drifts;
+use super::excess::Scale;
 use super::observe::NO_CALLER;
 use super::{Certainty, ServicesObserver, ServicesPartial, ServicesReport};
 use crate::flame::{Observer, PathTable};
@@ -12,6 +14,9 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// An interval is as many standard deviations of drift wide, on each side.
+const DEVIATIONS: f64 = 2.0;
+
 /// A mean over all requests, microseconds per request; with a baseline also what it was there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -20,7 +25,8 @@ pub struct MapTime {
     pub mean_us: f64,
     /// The same of the baseline; `null` without one.
     pub baseline_us: Option<f64>,
-    /// The 95 % interval of the change (Welch); `null` without a baseline, or with fewer than two requests on a side.
+    /// The 95 % interval of the change (Welch), wider by what drift could make of it; `null` without a baseline, or with
+    /// fewer than two requests on a side.
     pub change_us: Option<Interval>,
 }
 
@@ -195,7 +201,8 @@ impl Observer for ServiceMapObserver {
 type Side<'a> = (Option<&'a Sample>, &'a Weights);
 
 impl MapTime {
-    fn of((values, all): Side<'_>, baseline: Option<Side<'_>>) -> MapTime {
+    /// Returns a time; its mean may drift by this share of itself.
+    fn of((values, all): Side<'_>, baseline: Option<Side<'_>>, drift: f64) -> MapTime {
         let none = Sample::default();
         let spread = |(values, all): Side<'_>| values.unwrap_or(&none).among(all);
         let here = spread((values, all));
@@ -203,7 +210,11 @@ impl MapTime {
         MapTime {
             mean_us: here.mean,
             baseline_us: before.map(|before| before.mean),
-            change_us: before.and_then(|before| welch(before, here)),
+            change_us: before.and_then(|before| {
+                let chance = welch(before, here)?;
+                let drift_us = DEVIATIONS * drift * before.mean;
+                Some(Interval { low: chance.low - drift_us, high: chance.high + drift_us })
+            }),
         }
     }
 
@@ -245,6 +256,8 @@ impl ServiceMapPart {
     /// Returns the map of these requests, against a baseline if there is one.
     pub fn report(&self, baseline: Option<&ServiceMapPart>) -> ServiceMapReport {
         let changes = baseline.map(|before| ServicesReport::of(&before.services, &self.services));
+        let drifts = baseline.map(|before| Drifts::of((&before.services, Scale::ONE), &self.services));
+        let drift = |name: &str| drifts.as_ref().map_or(0.0, |drifts| drifts.of_service(name));
         let slower = |name: &str| {
             let mut rows = changes.iter().flat_map(|report| &report.services);
             rows.find(|row| row.service == name)?.certainty()
@@ -257,7 +270,7 @@ impl ServiceMapPart {
             let sums = counted.get(name);
             MapService {
                 service: name.to_owned(),
-                own: MapTime::of(self.own(name), baseline.map(|before| before.own(name))),
+                own: MapTime::of(self.own(name), baseline.map(|before| before.own(name)), drift(name)),
                 requests: sums.map_or(0, |sums| sums.requests),
                 visits: sums.map_or(0, |sums| sums.visits),
                 failed: sums.map_or(0, |sums| sums.failed),
@@ -273,8 +286,9 @@ impl ServiceMapPart {
         let none = CallSums::default();
         let call = |pair: &(String, String)| {
             let sums = self.calls.get(pair).unwrap_or(&none);
-            let wait = MapTime::of(self.wait(pair), baseline.map(|before| before.wait(pair)));
-            let inside = MapTime::of((Some(&sums.inside_us), &self.services.requests), None);
+            let before = baseline.map(|before| before.wait(pair));
+            let wait = MapTime::of(self.wait(pair), before, drift(&pair.1));
+            let inside = MapTime::of((Some(&sums.inside_us), &self.services.requests), None, 0.0);
             Some(MapCall {
                 caller: *numbers.get(pair.0.as_str())?,
                 service: *numbers.get(pair.1.as_str())?,
@@ -295,6 +309,7 @@ impl ServiceMapPart {
             latency: MapTime::of(
                 (Some(&here.0), &here.1),
                 before.as_ref().map(|before| (Some(&before.0), &before.1)),
+                0.0,
             ),
             services,
             calls,

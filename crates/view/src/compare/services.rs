@@ -591,12 +591,12 @@ pub fn services() -> Table<ServiceRow> {
         Column::number(
             Unit::Change,
             "score",
-            "At least",
-            "What it surely explains: time per request beyond drift and chance, at the numbers of calls of side B",
+            "Score",
+            "Orders the services: what their changed parts take longer per request, each less by its uncertainty",
             |row: &ServiceRow| row.row.score_us.into(),
         )
         .csv(&["score_us"]),
-        Column::share("share", "Share", "Of the mean latency of side B", |row: &ServiceRow| {
+        Column::share("share", "Share", "The score, of the mean latency of side B", |row: &ServiceRow| {
             row.row.share.max(0.0).into()
         })
         .low(3)
