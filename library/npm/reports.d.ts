@@ -1692,7 +1692,10 @@ export interface MapTime {
   mean_us: number;
   /** The same of the baseline; `null` without one. */
   baseline_us: number | null;
-  /** The 95 % interval of the change (Welch); `null` without a baseline, or with fewer than two requests on a side. */
+  /**
+   * The 95 % interval of the change (Welch), wider by what drift could make of it; `null` without a baseline, or with
+   * fewer than two requests on a side.
+   */
   change_us: Interval | null;
 }
 
