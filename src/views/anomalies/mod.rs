@@ -319,7 +319,8 @@ impl PageView for AnomaliesView {
     }
 
     fn take(&mut self, page: Page, _: &Self::Content, _: Option<&Self::Content>) {
-        let (Some(judged), Some(report)) = (judged(page), shown(page)) else { return };
+        let Some(judged) = judged(page) else { return };
+        let report = anomalies::kept(judged.clone(), &page.address());
         let why = anomalies::why_empty(anomalies::normal(&page.address()), &report);
         let hits = hits(page);
         let hits = hits.as_deref().and_then(Option::as_ref);

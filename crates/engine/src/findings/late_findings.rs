@@ -177,19 +177,15 @@ impl LateFindings {
         let groups = report.groups_of(|row| report.is_abnormal_by_one_test(row));
         let reasons = groups.iter().take(REASONS);
         // The most anomalous come first.
-        let requests: Vec<_> = report
-            .rows
-            .iter()
-            .filter(|row| report.is_abnormal_by_one_test(row))
-            .map(|row| row.request.clone())
-            .collect();
-        let example = requests.first().cloned();
+        let abnormal = report.rows.iter().filter(|row| report.is_abnormal_by_one_test(row));
+        let requests = abnormal.map(|row| row.request.clone());
+        let example = requests.clone().next();
         let facts = FindingFacts::Abnormal(AbnormalFacts {
             by_chance,
             trained: report.trained,
             has_drifted: report.has_drifted(),
             reasons: reasons.map(|group| (group.rows.len() as u64, group.words.clone())).collect(),
-            requests: if requests.len() > OnlyFilter::MOST { Vec::new() } else { requests },
+            requests: if n > OnlyFilter::MOST as u64 { Vec::new() } else { requests.collect() },
         });
         self.abnormal = Some(Finding { example, ..untested_finding(FindingPlace::Data, n, judged, facts) });
     }
