@@ -22,6 +22,7 @@ const QUESTIONS = [
   "histograms",
   "split",
   "proposals",
+  "deployments",
   "serviceMap",
   "savings",
   "whatIf",

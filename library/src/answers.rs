@@ -154,6 +154,16 @@ pub const QUESTIONS: &[Question] = &[
         },
     },
     Question {
+        name: "deployments",
+        about: "Finds versions, zones, hosts and other places that are slower than the others in the same minutes.",
+        other: Other::None,
+        run: |asked, text| {
+            let options: DeploymentsOptions = options::read(text)?;
+            let (selection, key) = (asked.selected(options.requests())?, options.key);
+            Ok(json::deployments(&asked.ask(queries::Deployments { selection, key })?)?)
+        },
+    },
+    Question {
         name: "serviceMap",
         about: "Shows which service calls which, how long requests wait for it, and what fails; with a baseline also what changed.",
         other: Other::Baseline,
@@ -317,9 +327,18 @@ options! {
 }
 
 options! {
+    /// Options of a comparison of places.
+    DeploymentsOptions {
+        /// Tag of processes to compare by; all that are known to say where something runs, unless set
+        key: Option<String>,
+    }
+}
+
+options! {
     /// Options of a what-if.
     WhatIfOptions {
-        /// Changes, all at once: `own:SERVICE=-50%`, `in:SERVICE=usual`, `SERVICE:OPERATION=-2ms`, `=gone`, `queue:NAME=-50%` (with `until: "done"`)
+        /// Changes, all at once: `own:SERVICE=-50%`, `in:SERVICE=usual`, `SERVICE:OPERATION=-2ms`, `=gone`, `queue:NAME=-50%` (with `until: "done"`),
+        /// `network:A>B=-50%`, `network:A>B@KEY=within`, `move:SERVICE@KEY=VALUE`; `*` is any service
         changes: Vec<String>,
         /// Changes of whole calls, with all that they wait for: `SERVICE:OPERATION=-50%`, `=gone`
         whole_calls: Vec<String>,

@@ -2,8 +2,8 @@
 //! `library/npm/reports.d.ts` up to date.
 
 use crate::answers::{
-    CompareOptions, EndpointsOptions, HeatmapOptions, NoOptions, Other, QUESTIONS, SplitOptions,
-    TargetOptions, WhatIfOptions,
+    CompareOptions, DeploymentsOptions, EndpointsOptions, HeatmapOptions, NoOptions, Other, QUESTIONS,
+    SplitOptions, TargetOptions, WhatIfOptions,
 };
 use crate::charts::{CHARTS, ChartOptions};
 use crate::options::{ReadSettings, RequestOptions};
@@ -37,6 +37,7 @@ fn of_question(name: &str) -> (&'static str, Value) {
         "histograms" => ("## histograms", requests),
         "split" => ("## split --tag", schema_of::<SplitOptions>(false)),
         "proposals" => ("## split, without a tag", requests),
+        "deployments" => ("## deployments", schema_of::<DeploymentsOptions>(false)),
         "serviceMap" => ("### flow --services", requests),
         "savings" => ("### flow --savings", requests),
         "whatIf" => ("### flow --what-if", schema_of::<WhatIfOptions>(false)),

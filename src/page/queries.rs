@@ -54,6 +54,8 @@ pub struct Queries {
     pub histograms: Slot<queries::Histograms>,
     /// How much slower services and calls may become.
     pub headroom: Slot<queries::Headroom>,
+    /// Places that are slower than others.
+    pub deployments: Slot<queries::Deployments>,
     /// Calls that could run side by side.
     pub parallelise: Slot<queries::Parallelise>,
     /// Savings of faster endpoints.

@@ -35,7 +35,7 @@ pub fn key(page: Page) -> Option<String> {
     if page.address().split.key.is_none() && queries.proposals.is_waiting() {
         return None;
     }
-    let (proposals, overview) = (queries.proposals.get(), queries.overview.get());
+    let (proposals, overview) = (queries.proposals.get(), page.overview_in_sight());
     split::key(&page.address(), proposals.as_deref(), overview.as_deref())
 }
 
@@ -158,7 +158,7 @@ impl SplitView {
 
     fn offer(&mut self, page: Page) {
         let queries = page.queries();
-        let Some(overview) = queries.overview.get() else { return };
+        let Some(overview) = page.overview_in_sight() else { return };
         let (key, proposals) = (key(page), queries.proposals.get());
         let (differ, others) = split::offers(&overview, proposals.as_deref(), key.as_deref());
         let now = Some((differ, others, key));

@@ -49,6 +49,13 @@ pub fn set() -> TraceSet {
     loaded(&json())
 }
 
+/// Returns generated traces read from a file: sets made without one have no tags.
+pub fn read_generated(options: &GenerateOptions) -> TraceSet {
+    let mut bytes = Vec::new();
+    write_jaeger(options, &mut bytes).unwrap();
+    loaded(&bytes)
+}
+
 /// Returns what is read of an input.
 pub fn loaded(bytes: &[u8]) -> TraceSet {
     let mut set = TraceSet::new();

@@ -15,6 +15,7 @@ mod analysis {
     mod compare;
     mod compare_services;
     mod defects;
+    mod deployments;
     mod diagnosis;
     mod diagnosis_report;
     mod diagnosis_steps;

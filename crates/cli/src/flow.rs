@@ -46,7 +46,9 @@ pub struct Args {
     /// Change the own work of an endpoint (its self time): SERVICE:OPERATION=-50%, =+20%, =+500us, =-2ms; or of all
     /// endpoints of a service (own:SERVICE=-50%), or what all calls into it or out of it wait (in:SERVICE, out:SERVICE), or
     /// what messages wait in a queue (queue:NAME, or of one without a name whoever receives: queue:SERVICE:OPERATION), which
-    /// changes requests with --until done; =usual stands for what these usually take; may be repeated
+    /// changes requests with --until done; =usual stands for what these usually take; or what calls spend in the network
+    /// (network:A>B=-50%, * for any service; network:A>B@KEY=within, of those between two values of a tag of processes); or let all
+    /// of a service run in one place (move:SERVICE@KEY=VALUE); may be repeated
     #[arg(long, value_name = "CHANGE", value_parser = written::change, conflicts_with = "savings", group = "asks_usual")]
     what_if: Vec<WhatIfChange>,
     /// Files or folders that say what is usual: before, or normal; without them the faster half of each request type does

@@ -53,6 +53,9 @@ pub struct Args {
     /// written: as=th (tracestate, default), p, count, rate, datadog, jaeger or nothing
     #[arg(long, value_name = "SAMPLER")]
     sample: Option<Sample>,
+    /// Put services in one of two availability zones; from one to the other the network takes so many times as long
+    #[arg(long, value_name = "TIMES", value_parser = times)]
+    zones: Option<f64>,
     /// File to write; standard output if missing
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -77,6 +80,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         is_side_by_side: args.side_by_side,
         defects: args.defects.unwrap_or_default(),
         sample: args.sample.clone(),
+        zones: args.zones,
+        is_canary_as_fast: false,
     };
     let generator = Generator::new(&options).map_err(|e| Failure::Usage(e.to_string()))?;
     let write = |out: &mut dyn Write| -> io::Result<()> {
@@ -91,6 +96,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut file = OutputFile::create(path)?;
     write(&mut file)?;
     file.finish()
+}
+
+fn times(text: &str) -> Result<f64, String> {
+    let times = text.parse().ok().filter(|times| (0.0..=1000.0).contains(times));
+    times.ok_or_else(|| "write a number from 0 to 1000, such as 3".to_owned())
 }
 
 fn list_places(generator: &Generator, out: &mut dyn Write) -> io::Result<()> {

@@ -17,6 +17,7 @@ mod common;
 mod compare;
 mod config;
 mod critical_path;
+mod deployments;
 mod diagnosis;
 mod endpoints;
 mod errors;
@@ -109,6 +110,9 @@ enum Command {
     /// Split latency, or the time of one endpoint, by the values of a tag
     #[command(after_help = "Example: pathlight split traces.json --tag region")]
     Split(split::Args),
+    /// Find versions, zones, hosts and other places that are slower than the others in the same minutes
+    #[command(after_help = "Example: pathlight deployments traces.json --key cloud.availability_zone")]
+    Deployments(deployments::Args),
     /// Learn which calls wait for which, how well that predicts latency, and answer what-if
     #[command(after_help = "Example: pathlight flow traces.json --target p99=300ms")]
     Flow(flow::Args),
@@ -242,6 +246,7 @@ pub fn run() -> ExitCode {
         Command::Trend(args) => trend::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::CriticalPath(args) => critical_path::run(&args),
+        Command::Deployments(args) => deployments::run(&args),
         Command::Errors(args) => errors::run(&args),
         Command::Queues(args) => queues::run(&args),
         Command::Findings(args) => findings::run(&args),

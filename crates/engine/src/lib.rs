@@ -54,6 +54,7 @@
 
 pub mod anomalies;
 pub mod compare;
+pub mod deployments;
 pub mod diagnosis;
 pub mod endpoints;
 pub mod errors;

@@ -3,6 +3,7 @@
 use crate::EngineError;
 use crate::anomalies::query::{FactsPass, VectorsPass};
 use crate::compare::query::FramesPass;
+use crate::deployments::query::DeploymentsPass;
 use crate::diagnosis::query::TracesPass;
 use crate::endpoints::impact_query::ImpactPass;
 use crate::endpoints::query::EndpointsPass;
@@ -76,6 +77,7 @@ list!(REQUEST_PASSES: StartRequestPass, read_request_pass, RequestPassNumber, [
     CellsPass,
     ColumnKeysPass,
     ContextsPass,
+    DeploymentsPass,
     DoneWhatIfPass,
     EndpointsPass,
     ErrorsPass,

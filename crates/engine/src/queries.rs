@@ -5,6 +5,7 @@ pub use crate::anomalies::query::{
     Anomalies, AnomalyEvaluation, AnomalyModel, AnomalyVectors, LabelledFault,
 };
 pub use crate::compare::query::Compare;
+pub use crate::deployments::query::Deployments;
 pub use crate::diagnosis::query::{AggregateTraces, CompareDiagnoses, Diagnosis};
 pub use crate::endpoints::impact_query::Impact;
 pub use crate::endpoints::query::{AtLatencies, Endpoints};
@@ -121,6 +122,7 @@ list! {
     WhatIf,
     Parallelise,
     Headroom,
+    Deployments,
 }
 
 /// Number of queries; the first byte of a message is below it.

@@ -1,6 +1,6 @@
 //! The trace as it is reported: hosts, clocks, ids and spans.
 
-use super::plan::{Conditions, Plan};
+use super::plan::{Conditions, Plan, Zones};
 use super::topology::{Role, Topology};
 use super::{GenerateOptions, GeneratedMessage, Kept};
 use pathlight_base::statistics::{Random, mix};
@@ -17,6 +17,8 @@ const REGIONS: [(&str, u64, f64); 3] =
     [("eu-west-1", 60, 1.0), ("us-east-1", 30, 1.0), ("ap-southeast-2", 10, 2.4)];
 /// Services whose new version, on a fifth of the requests, is this much slower.
 const SLOW_CANARIES: [(&str, f64); 2] = [("recommendation", 1.5), ("search", 1.35)];
+/// Availability zones, of which each instance of a service is in one.
+const ZONES: [&str; 2] = ["zone-a", "zone-b"];
 const INSTANCES: [&str; 3] = ["7c9f4", "b24kx", "q8zdm"];
 
 /// One trace.
@@ -49,6 +51,8 @@ pub struct GeneratedProcess {
     pub region: &'static str,
     /// Version of the service.
     pub version: &'static str,
+    /// Availability zone, if zones were asked for.
+    pub zone: Option<&'static str>,
 }
 
 /// A reference to another span of the trace.
@@ -128,7 +132,7 @@ struct Instance {
 }
 
 impl Surroundings {
-    pub fn new(topology: &Topology, random: &mut Random) -> Surroundings {
+    pub fn new(options: &GenerateOptions, topology: &Topology, random: &mut Random) -> Surroundings {
         let mut at = random.below(100);
         let mut region = 0;
         while at >= REGIONS[region].1 {
@@ -145,7 +149,8 @@ impl Surroundings {
         for (i, service) in topology.services.iter().enumerate() {
             let canary = random.below(5) == 0;
             let slower = SLOW_CANARIES.iter().find(|(name, _)| name == service);
-            speed.push(load * slower.filter(|_| canary).map_or(1.0, |&(_, factor)| factor));
+            let slower = slower.filter(|_| canary && !options.is_canary_as_fast);
+            speed.push(load * slower.map_or(1.0, |&(_, factor)| factor));
             let small = random.below(501) as i64 - 250;
             let large = random.below(8001) as i64 - 4000;
             let clock_us = if one_skewed && i == skewed {
@@ -157,7 +162,15 @@ impl Surroundings {
             };
             instances.push(Instance { host: random.below(3) as usize, canary, clock_us });
         }
-        Surroundings { conditions: Conditions { speed, network: REGIONS[region].2 }, region, instances }
+        let zones = options.zones.map(|across| {
+            let zone_of = topology.services.iter().map(|_| random.below(ZONES.len() as u64) as u8).collect();
+            Zones { zone_of, across }
+        });
+        Surroundings {
+            conditions: Conditions { speed, network: REGIONS[region].2, zones },
+            region,
+            instances,
+        }
     }
 
     fn process(&self, topology: &Topology, service: u16) -> GeneratedProcess {
@@ -178,6 +191,11 @@ impl Surroundings {
             ip: format!("10.{}.{}.{}", 20 + self.region, service + 4, 11 + host),
             region,
             version,
+            zone: self
+                .conditions
+                .zones
+                .as_ref()
+                .map(|zones| ZONES[usize::from(zones.zone_of[service as usize])]),
         }
     }
 }

@@ -240,6 +240,11 @@ pub struct GenerateOptions {
     pub defects: Defects,
     /// What is kept of the traces when they are written; `None`: all.
     pub sample: Option<Sample>,
+    /// Whether instances of services are in one of two availability zones, and how many times as long the network takes from one
+    /// to the other: it changes times only. `None`: there are no zones. Of shape `mixed`.
+    pub zones: Option<f64>,
+    /// Whether new versions, which run on a fifth of the requests, are as fast as the old ones: those of two services are not.
+    pub is_canary_as_fast: bool,
 }
 
 impl GenerateOptions {
@@ -266,6 +271,8 @@ impl Default for GenerateOptions {
             is_side_by_side: false,
             defects: Defects::default(),
             sample: None,
+            zones: None,
+            is_canary_as_fast: false,
         }
     }
 }
@@ -458,7 +465,7 @@ impl Generator {
     fn trace_with(&self, index: u64, plan: &mut Plan) -> GeneratedTrace {
         let seed = self.options.seed;
         let mut random = Random::new(seed, stream::CONDITIONS, index);
-        let surroundings = build::Surroundings::new(&self.topology, &mut random);
+        let surroundings = build::Surroundings::new(&self.options, &self.topology, &mut random);
         self.plan(index, &surroundings.conditions, plan);
         let retries = Random::new(seed, stream::RETRIES, index);
         plan.schedule(&self.extra_us(index), &self.speeds, retries);
@@ -511,7 +518,7 @@ impl Generator {
             return false;
         }
         let mut random = Random::new(self.options.seed, stream::CONDITIONS, index);
-        let surroundings = build::Surroundings::new(&self.topology, &mut random);
+        let surroundings = build::Surroundings::new(&self.options, &self.topology, &mut random);
         let mut plan = Plan::default();
         self.plan(index, &surroundings.conditions, &mut plan);
         let mut touched = false;
@@ -544,7 +551,7 @@ impl Generator {
         let mut plan = Plan::default();
         for index in 0..traces {
             let mut random = Random::new(0, stream::CONDITIONS, index);
-            let surroundings = build::Surroundings::new(&self.topology, &mut random);
+            let surroundings = build::Surroundings::new(&self.options, &self.topology, &mut random);
             pilot.plan(index, &surroundings.conditions, &mut plan);
             plan.visits(|place, children| {
                 let place = place as usize;

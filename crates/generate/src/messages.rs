@@ -103,6 +103,7 @@ pub(super) fn add(trace: &mut GeneratedTrace, options: &GenerateOptions, index: 
         ip: "10.99.0.1".to_owned(),
         region: around.map_or("eu-west-1", |process| process.region),
         version: "1.0.0",
+        zone: around.and_then(|process| process.zone),
     });
     let below = |id: u64| Some(BuiltReference { span_id: id, follows_from: false });
     let span = |operation, kind, span_id, start_us, duration_us| GeneratedSpan {

@@ -164,6 +164,24 @@ pub(super) struct Conditions {
     /// One per service.
     pub speed: Vec<f64>,
     pub network: f64,
+    pub zones: Option<Zones>,
+}
+
+/// Zones that services run in.
+pub(super) struct Zones {
+    /// One per service.
+    pub zone_of: Vec<u8>,
+    /// How many times as long the network takes from one to another.
+    pub across: f64,
+}
+
+impl Conditions {
+    /// Returns how slow the network is between two services.
+    fn network(&self, from: u16, to: u16) -> f64 {
+        let zones =
+            self.zones.as_ref().filter(|zones| zones.zone_of[from as usize] != zones.zone_of[to as usize]);
+        self.network * zones.map_or(1.0, |zones| zones.across)
+    }
 }
 
 impl Plan {
@@ -241,6 +259,7 @@ impl Plan {
         let Node { endpoint, outcome, slow, .. } = self.nodes[at];
         let first = self.work.len();
         let endpoint = &topology.endpoints[endpoint as usize];
+        let service = |of: u16| topology.endpoints[of as usize].service;
         let factor = conditions.speed[endpoint.service as usize];
         let parent = at as u32;
         match &endpoint.body {
@@ -255,7 +274,7 @@ impl Plan {
                 self.work.push(Work::Spawn { node, after_us });
             }
             &Body::Remote { server, place } => {
-                let network = conditions.network;
+                let network = conditions.network(endpoint.service, service(server));
                 self.own(random, place, 260, 0.3, network);
                 // A call that fails fails at the other side, or does not get there.
                 if outcome.failed() && random.chance(250) {

@@ -33,6 +33,9 @@ impl GeneratedProcess {
         each("ip", Text(&self.ip));
         each("region", Text(self.region));
         each("version", Text(self.version));
+        if let Some(zone) = self.zone {
+            each("cloud.availability_zone", Text(zone));
+        }
         if self.service == "edge-gateway" {
             each("jaeger.version", Text("2.30.0"));
         }

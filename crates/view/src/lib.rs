@@ -6,6 +6,7 @@ pub mod anomalies;
 pub mod asked;
 pub mod compare;
 pub mod contract;
+pub mod deployments;
 pub mod diagnosis;
 pub mod draw;
 pub mod endpoints;

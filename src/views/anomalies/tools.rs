@@ -117,7 +117,7 @@ impl AnomaliesTools {
 /// Returns what is normal.
 fn normal_select(page: Page, keep: &Listeners) -> El {
     let select = controls::select(keep, "anomaly-normal", move |key| {
-        let overview = page.queries().overview.get();
+        let overview = page.overview_in_sight();
         let half_us = overview.map_or(0, |overview| overview.start_us / 2 + overview.end_us / 2);
         // What else is chosen takes the place of a loaded baseline, which is only listed while it judges.
         if page.has_model() {

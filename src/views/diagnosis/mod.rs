@@ -198,9 +198,8 @@ impl DiagnosisView {
             let address = page.address();
             (address.by.clone(), address.choices.diagnosis.settings.tail_permille)
         };
-        let queries = page.queries();
-        let now = Some((queries.overview.revision(), by.clone(), tail_permille));
-        let Some(overview) = queries.overview.get().filter(|_| self.offered != now) else { return };
+        let now = Some((page.overview_revision(), by.clone(), tail_permille));
+        let Some(overview) = page.overview_in_sight().filter(|_| self.offered != now) else { return };
         self.offered = now;
         controls::offer(&self.request_types, &request_types::choices(&overview, &by), &by.key());
         controls::offer(&self.tail, &diagnosis::tails(tail_permille), &tail_permille.to_string());

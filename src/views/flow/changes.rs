@@ -224,9 +224,9 @@ impl ChangeControls {
 
     /// Offers the subjects of all services that are loaded, and the queues of the selection.
     fn offer_subjects(&mut self, page: Page) {
-        let (slot, queues) = (&page.queries().overview, &page.queries().queues);
-        let now = Some([slot.revision(), queues.revision()]);
-        if let Some(overview) = slot.get().filter(|_| self.offered != now) {
+        let queues = &page.queries().queues;
+        let now = Some([page.overview_revision(), queues.revision()]);
+        if let Some(overview) = page.overview_in_sight().filter(|_| self.offered != now) {
             self.offered = now;
             let queues = queues.get();
             let edges = queues.as_ref().map_or(&[][..], |report| &report.edges);

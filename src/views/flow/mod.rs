@@ -2,6 +2,7 @@
 
 pub mod changes;
 pub mod chart;
+pub mod deployments;
 pub mod facts;
 pub mod headroom;
 mod learn;
@@ -28,6 +29,7 @@ use crate::widgets::frame::ViewFrame;
 use crate::widgets::zoom::{self, ZoomableChart as _, svg_format};
 use crate::widgets::{export, service_legend};
 use chart::FlowChart;
+use deployments::DeploymentsPanel;
 use headroom::HeadroomPanel;
 use learn::Learn;
 use map::MapPanel;
@@ -77,6 +79,7 @@ pub struct FlowView {
     prediction: PredictionPanel,
     savings: SavingsPanel,
     parallelise: ParallelisePanel,
+    deployments: DeploymentsPanel,
     queues: QueuesPanel,
 }
 
@@ -143,6 +146,7 @@ impl FlowView {
         let prediction = PredictionPanel::new(page, keep);
         let savings = SavingsPanel::new(page, keep);
         let parallelise = ParallelisePanel::new(page, keep);
+        let deployments = DeploymentsPanel::new(page, keep);
         let queues = QueuesPanel::new(page, keep);
         let mut panels = Segments::new("Below the chart");
         for panel in FlowPanel::ALL {
@@ -168,6 +172,7 @@ impl FlowView {
             .child(prediction.element())
             .child(savings.element())
             .child(parallelise.element())
+            .child(deployments.element())
             .child(queues.element());
         let below = div("companion flow-companion").child(&flow_below).child(map.table().element());
         let frame = ViewFrame::new(View::Flow, "flow", chart, below).with(&tools).with(chart.element());
@@ -194,6 +199,7 @@ impl FlowView {
             prediction,
             savings,
             parallelise,
+            deployments,
             queues,
         }
     }
@@ -217,6 +223,7 @@ impl FlowView {
         self.prediction.element().show(panel == FlowPanel::Prediction);
         self.savings.element().show(panel == FlowPanel::Savings);
         self.parallelise.element().show(panel == FlowPanel::Parallelise);
+        self.deployments.element().show(panel == FlowPanel::Deployments);
         self.queues.element().show(panel == FlowPanel::Queues);
         let (report, selected) = self.chart.look(|chart| (chart.report().clone(), chart.selected()));
         match panel {
@@ -228,6 +235,7 @@ impl FlowView {
             FlowPanel::Prediction => self.prediction.update(page),
             FlowPanel::Savings => self.savings.update(page),
             FlowPanel::Parallelise => self.parallelise.update(page),
+            FlowPanel::Deployments => self.deployments.update(page),
             FlowPanel::Queues => self.queues.update(page),
         }
     }

@@ -60,6 +60,10 @@ pub fn want(page: Page, address: &Address) {
         FlowPanel::Parallelise => {
             queries.parallelise.want(page, queries::Parallelise { selection, settings });
         }
+        FlowPanel::Deployments => {
+            let key = choice.place_key.clone();
+            queries.deployments.want(page, queries::Deployments { selection, key });
+        }
         FlowPanel::Prediction => {
             // All invocations: a model is tested on what it was not made for.
             let of_parent =
@@ -69,7 +73,11 @@ pub fn want(page: Page, address: &Address) {
             }
         }
     }
-    if !matches!(panel, FlowPanel::Calls | FlowPanel::Prediction | FlowPanel::Queues) {
+    let is_modelled = !matches!(
+        panel,
+        FlowPanel::Calls | FlowPanel::Prediction | FlowPanel::Deployments | FlowPanel::Queues
+    );
+    if is_modelled {
         let min_children = if choice.paper { 5 } else { 2 };
         queries.back_test.want(page, queries::FlowEvaluation { selection: whole, settings, min_children });
     }

@@ -181,9 +181,9 @@ impl TimeoutPanel {
 
     /// Offers the calls into all services that are loaded.
     fn offer_services(&mut self, page: Page, target: Option<&CallTarget>) {
-        let slot = &page.queries().overview;
-        if let Some(overview) = slot.get().filter(|_| self.offered != Some(slot.revision())) {
-            self.offered = Some(slot.revision());
+        let now = Some(page.overview_revision());
+        if let Some(overview) = page.overview_in_sight().filter(|_| self.offered != now) {
+            self.offered = now;
             controls::offer(&self.services, &flow::timeout::options(&overview.service_names()), "");
         }
         let chosen = match target {

@@ -1,14 +1,14 @@
 //! Calls that could run side by side, against traces of which it is known which calls need which.
 
-use crate::common::stored::loaded;
+use crate::common::stored::read_generated;
 use crate::common::{Span, set_of, span};
 use pathlight::engine::flow::paper::FlowSettings;
 use pathlight::engine::flow::{CallsBeside, Changes, ParalleliseReport};
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
 use pathlight::engine::run::native::NativePool;
-use pathlight::generate::{GenerateOptions, PairNeed, SerialPair, Shape, write_jaeger};
-use pathlight::trace::{Endpoint, TraceSet};
+use pathlight::generate::{GenerateOptions, PairNeed, SerialPair, Shape};
+use pathlight::trace::Endpoint;
 
 fn parallelise(pool: &mut NativePool) -> ParalleliseReport {
     let (selection, settings) = (Selection::default(), FlowSettings::default());
@@ -17,13 +17,6 @@ fn parallelise(pool: &mut NativePool) -> ParalleliseReport {
 
 fn options(seed: u64) -> GenerateOptions {
     GenerateOptions { shape: Shape::Serial, traces: 2400, seed, ..GenerateOptions::default() }
-}
-
-/// Returns generated traces read from a file: sets made without one have no tags.
-fn generated(options: &GenerateOptions) -> TraceSet {
-    let mut bytes = Vec::new();
-    write_jaeger(options, &mut bytes).unwrap();
-    loaded(&bytes)
 }
 
 /// Returns the pair of calls that a group is about; `None`: calls of one endpoint.
@@ -41,7 +34,7 @@ fn calls_that_need_not_wait_are_found_and_those_that_must_are_not() {
     let free = SerialPair::all().into_iter().filter(|pair| pair.need == PairNeed::None).count();
     assert_eq!(free, 20);
     for seed in 1..=5 {
-        let mut pool = NativePool::of(vec![generated(&options(seed))]).unwrap();
+        let mut pool = NativePool::of(vec![read_generated(&options(seed))]).unwrap();
         let report = parallelise(&mut pool);
         let needs: Vec<PairNeed> =
             report.groups.iter().filter_map(|group| pair_of(&group.calls)).map(|pair| pair.need).collect();
@@ -69,7 +62,7 @@ fn what_side_by_side_saves_is_what_regenerated_traces_take() {
     let (mut worst, mut least) = (0f64, f64::INFINITY);
     for seed in 1..=3 {
         let options = options(seed);
-        let mut before = NativePool::of(vec![generated(&options)]).unwrap();
+        let mut before = NativePool::of(vec![read_generated(&options)]).unwrap();
         let report = parallelise(&mut before);
         let groups = report.groups.iter().filter(|group| pair_of(&group.calls).is_some());
         let beside: Vec<CallsBeside> = groups.clone().map(|group| group.calls.clone()).collect();
@@ -83,8 +76,8 @@ fn what_side_by_side_saves_is_what_regenerated_traces_take() {
         let all = predicted.before_us.mean - predicted.after_us.mean;
         assert!((saved / all - 1.0).abs() < 1e-6, "{saved} and {all}");
         let really = GenerateOptions { is_side_by_side: true, ..options };
-        let really =
-            what_if(&mut NativePool::of(vec![generated(&really)]).unwrap(), Changes::default()).before_us;
+        let really = what_if(&mut NativePool::of(vec![read_generated(&really)]).unwrap(), Changes::default())
+            .before_us;
         let (was, after) = (predicted.before_us, predicted.after_us);
         least = least.min(1.0 - really.mean / was.mean);
         for (was, after, really) in [

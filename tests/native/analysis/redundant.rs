@@ -1,12 +1,12 @@
 //! Redundant calls, against traces of which it is known what is asked again.
 
 use crate::common::generated;
-use crate::common::stored::loaded;
+use crate::common::stored::read_generated;
 use pathlight::engine::findings::{Finding, FindingFacts, FindingPlace, FindingsReport, RedundantFacts};
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
 use pathlight::engine::run::native::NativePool;
-use pathlight::generate::{GenerateOptions, Generator, Shape, write_jaeger};
+use pathlight::generate::{GenerateOptions, Generator, Shape};
 use pathlight::trace::{Endpoint, TraceSet};
 use pathlight::view::findings::words::sentence;
 
@@ -50,9 +50,7 @@ fn the_same_row_read_again_is_found_and_other_rows_are_not() {
     for seed in 1..=3 {
         let options =
             GenerateOptions { shape: Shape::Serial, traces: 880, seed, ..GenerateOptions::default() };
-        let mut bytes = Vec::new();
-        write_jaeger(&options, &mut bytes).unwrap();
-        let report = findings(loaded(&bytes));
+        let report = findings(read_generated(&options));
         let mut found = redundant(&report);
         found.sort_by(|a, b| a.0.place.cmp(&b.0.place));
         let places: Vec<&FindingPlace> = found.iter().map(|(finding, _)| &finding.place).collect();

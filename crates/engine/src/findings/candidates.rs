@@ -416,6 +416,7 @@ impl Sums<'_> {
         let (a, b) = (before.spread(), after.spread());
         let share = self.all().share(&after.weights());
         let facts = FindingFacts::SinceWhen(SinceWhenFacts {
+            release: None,
             from_us: times[change.before].0,
             p50_us,
             requests: (before.n(), after.n()),

@@ -1,6 +1,7 @@
 //! What was measured of each kind of finding.
 
 use super::FindingTag;
+use crate::deployments::{DeploymentFirst, DeploymentRow};
 use crate::flow::SerialGroup;
 use crate::queues::QueueExample;
 use crate::requests::{PercentileRange, RequestRef, RequestType};
@@ -69,6 +70,8 @@ pub enum FindingFacts {
     RedundantCalls(RedundantFacts),
     /// See [`FindingKind::Errors`](super::FindingKind::Errors).
     Errors(ErrorsFacts),
+    /// See [`FindingKind::SlowerPlace`](super::FindingKind::SlowerPlace); its place is the service that runs there, or is called.
+    SlowerPlace(Box<SlowerPlaceFacts>),
     /// See [`FindingKind::Who`](super::FindingKind::Who).
     Who(WhoFacts),
     /// See [`FindingKind::SinceWhen`](super::FindingKind::SinceWhen).
@@ -77,6 +80,15 @@ pub enum FindingFacts {
     ReadWithCare(ReadWithCareFacts),
     /// See [`FindingKind::Queue`](super::FindingKind::Queue); its place is the endpoint that receives.
     Queue(QueueFacts),
+}
+
+/// The facts of [`FindingKind::SlowerPlace`](super::FindingKind::SlowerPlace).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SlowerPlaceFacts {
+    /// The place that is slower; of calls the two services that lose most to it.
+    pub row: DeploymentRow,
+    /// Of calls how many pairs of services lose to the same tag: this one among them.
+    pub pairs: u64,
 }
 
 /// The facts of [`FindingKind::Queue`](super::FindingKind::Queue).
@@ -286,6 +298,9 @@ pub struct SinceWhenFacts {
     pub requests: (u64, u64),
     /// What takes longer since then; `None` while that is not known, and where no service explains it.
     pub longer: Option<TakesLonger>,
+    /// The version, flag or environment of a service that is new at about that time; `None` while that is not known, and if there is
+    /// none.
+    pub release: Option<DeploymentFirst>,
 }
 
 /// The facts of [`FindingKind::ReadWithCare`](super::FindingKind::ReadWithCare). Times are microseconds.

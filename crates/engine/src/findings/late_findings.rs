@@ -5,14 +5,16 @@ use super::candidates::untested_finding;
 use super::rank::{MOST, WORTH_SHARE, sort_findings};
 use super::{
     AbnormalFacts, ErrorsFacts, Finding, FindingFacts, FindingKind, FindingPlace, FindingTag, FindingsReport,
-    GrowingCalls, Halved, OneAfterTheOtherFacts, PairsPart, SinceWhenFacts, SlowTailFacts, TagsReport,
-    TakesLonger, WhoFacts,
+    GrowingCalls, Halved, OneAfterTheOtherFacts, PairsPart, SinceWhenFacts, SlowTailFacts, SlowerPlaceFacts,
+    TagsReport, TakesLonger, WhoFacts,
 };
 use crate::anomalies::AnomalyReport;
+use crate::deployments::{DeploymentFirst, DeploymentOf, DeploymentsReport};
 use crate::errors::ErrorsReport;
 use crate::flow::{EvaluationReport, MendedLatency, ParalleliseReport, SavingsReport, SerialGroup};
 use crate::requests::{OnlyFilter, RequestType};
 use crate::verdict::{HitRequests, Subject};
+use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::Interval;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -21,8 +23,10 @@ use serde::{Deserialize, Serialize};
 /// share of that.
 const WORTH_MEAN: f64 = 0.01;
 const WORTH_P99: f64 = 0.05;
-/// Groups of calls one after the other that are reported.
+/// Groups of calls one after the other that are reported, and slower places.
 const MOST_GROUPS: usize = 3;
+/// What is new so soon before or after a change may be its reason: ten minutes.
+const RELEASE_NEAR_US: u64 = 600_000_000;
 /// Reasons that are reported.
 const REASONS: usize = 2;
 /// More requests than chance explains are reported if they are at least this many times as many.
@@ -90,6 +94,10 @@ pub struct LateFindings {
     pub serial: Vec<Finding>,
     /// By caller how far its flow is off on held-out requests.
     pub model_errors: Vec<(Endpoint, f64)>,
+    /// Places that cost most.
+    pub places: Vec<Finding>,
+    /// Versions, flags and environments that are new, by time.
+    pub releases: Vec<DeploymentFirst>,
     /// What takes longer in requests of a type since its change.
     pub since: Vec<(RequestType, TakesLonger)>,
     /// By request type and tag what takes longer with it.
@@ -154,6 +162,45 @@ impl LateFindings {
     pub fn take_model_error(&mut self, caller: Endpoint, report: &EvaluationReport) {
         let error = report.flow_error().map(|error| error.p50).filter(|error| error.is_finite());
         self.model_errors.extend(error.map(|error| (caller, error)));
+    }
+
+    /// Takes over which places are slower than others, if they cost the mean latency enough to be worth a word.
+    pub fn take_deployments(&mut self, report: &DeploymentsReport) {
+        self.releases.clone_from(&report.firsts);
+        let worth_us = WORTH_MEAN * report.facts.latency_us.mean;
+        let mut found: Vec<(SlowerPlaceFacts, f64)> = Vec::new();
+        for row in report.sure() {
+            let is_of_calls =
+                |known: &SlowerPlaceFacts| known.row.value.is_none() && known.row.key == row.key;
+            match (&row.of, found.iter_mut().find(|(known, _)| is_of_calls(known))) {
+                // Its service says the same.
+                (DeploymentOf::Endpoint(_), _) => {}
+                // Calls across one border have one cause.
+                (DeploymentOf::Calls(..), Some((known, cost_us))) => {
+                    known.pairs += 1;
+                    *cost_us += row.cost_us;
+                }
+                _ => found.push((SlowerPlaceFacts { row: row.clone(), pairs: 1 }, row.cost_us)),
+            }
+        }
+        found.retain(|(_, cost_us)| *cost_us >= worth_us);
+        // Stable: equal ones stay as the report has them.
+        found.compact_sort_by(|a, b| b.1.total_cmp(&a.1));
+        let finding = |(facts, stake_us): (SlowerPlaceFacts, f64)| {
+            let place = FindingPlace::Service(facts.row.of.service().to_owned());
+            let (n, p) = (facts.row.beside.requests, facts.row.beside.p);
+            let facts = FindingFacts::SlowerPlace(Box::new(facts));
+            Finding { stake_us, p: Some(p), ..untested_finding(place, n, report.facts.requests, facts) }
+        };
+        self.places = found.into_iter().take(MOST_GROUPS).map(finding).collect();
+    }
+
+    /// Returns what is new at about a time, the nearest first; of a service if something of it is.
+    fn release_near(&self, at_us: u64, service: Option<&str>) -> Option<DeploymentFirst> {
+        let near = || self.releases.iter().filter(|first| first.first_us.abs_diff(at_us) <= RELEASE_NEAR_US);
+        let nearest = |of: &&DeploymentFirst| of.first_us.abs_diff(at_us);
+        let of_service = near().filter(|first| Some(first.service.as_str()) == service).min_by_key(nearest);
+        of_service.or_else(|| near().min_by_key(nearest)).cloned()
     }
 
     /// Takes over which other tag a tag of a request type needs to be slow: that of the best pair, if the pair
@@ -259,9 +306,14 @@ impl FindingsReport {
             match (&mut finding.facts, &finding.place) {
                 (FindingFacts::SlowTail(tail), _) => tail.take_late(late),
                 (FindingFacts::Errors(ErrorsFacts { saved, .. }), _) => *saved = late.without_errors,
-                (FindingFacts::SinceWhen(SinceWhenFacts { longer, .. }), FindingPlace::RequestType(root)) => {
+                (
+                    FindingFacts::SinceWhen(SinceWhenFacts { longer, release, from_us, .. }),
+                    FindingPlace::RequestType(root),
+                ) => {
                     let known = late.since.iter().find(|known| known.0 == *root);
                     *longer = known.map(|known| known.1.clone());
+                    let service = longer.as_ref().map(|longer| longer.service.as_str());
+                    *release = late.release_near(*from_us, service);
                 }
                 (
                     FindingFacts::Who(WhoFacts { root, only_with, longer, .. }),
@@ -319,6 +371,7 @@ impl FindingsReport {
                 }
             }
         }
+        report.findings.extend(late.places.iter().cloned());
         for mut finding in late.serial.clone() {
             if let FindingFacts::OneAfterTheOther(facts) = &mut finding.facts {
                 let calls = &facts.group.calls;

@@ -3,6 +3,7 @@
 use crate::EngineError;
 use crate::anomalies::AnomalySettings;
 use crate::anomalies::query::Anomalies;
+use crate::deployments::query::Deployments;
 use crate::errors::query::Errors;
 use crate::findings::query::Findings;
 use crate::findings::tags_query::{PairsPass, Tags};
@@ -163,6 +164,8 @@ impl Query for LateFindingsQuery {
             let tags = Tags { selection: of_type(&root).at_any_latency() };
             late.take_pair(root, tag, &tags.run(workers.clone()).await?);
         }
+        let deployments = Deployments { selection: selection.clone(), key: None };
+        late.take_deployments(&deployments.run(workers.clone()).await?);
         if selection.until == Until::Answer {
             late.after = work_after(&workers, &selection).await?;
         }

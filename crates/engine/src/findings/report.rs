@@ -35,6 +35,8 @@ pub enum FindingKind {
     RedundantCalls,
     /// Errors begin in one place.
     Errors,
+    /// One version, zone, host or the like of a service is slower than its others, or calls that go from one to another are.
+    SlowerPlace,
     /// Requests with a tag are slower than those with other values of it.
     Who,
     /// Requests of a type are slower or faster from some time on.
@@ -153,6 +155,7 @@ impl Finding {
             FindingFacts::Retries(_) => FindingKind::Retries,
             FindingFacts::RedundantCalls(_) => FindingKind::RedundantCalls,
             FindingFacts::Errors(_) => FindingKind::Errors,
+            FindingFacts::SlowerPlace(_) => FindingKind::SlowerPlace,
             FindingFacts::Who(_) => FindingKind::Who,
             FindingFacts::SinceWhen(_) => FindingKind::SinceWhen,
             FindingFacts::ReadWithCare(_) => FindingKind::ReadWithCare,

@@ -3,10 +3,13 @@
 
 use super::calls::CallSpans;
 use super::changes::scaled_us;
+use super::placed::{SetSpans, TimedSpans};
 use super::prepare::{Evaluator, Prepared, Preparer};
-use super::{CallTimeout, ChangeOf, Changes, FlowModel, Level, SubjectChange, SubjectTime};
-use crate::verdict::SubjectSpans;
-use pathlight_trace::{NO_ROW, Overlap, Role, TraceSet, Tree, hash_text};
+use super::{
+    CallTimeout, ChangeOf, Changes, FlowModel, Level, SubjectChange, SubjectTime, WaitChange, WaitTime,
+};
+use pathlight_trace::{Endpoint, NO_ROW, Overlap, Role, TraceSet, Tree, hash_text};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 enum Stage {
@@ -16,9 +19,9 @@ enum Stage {
     Done,
 }
 
-/// A change of a subject, in one set.
-struct SetSubject {
-    spans: SubjectSpans,
+/// Another time for some spans, in one set.
+struct SetChange {
+    spans: SetSpans,
     time: SetTime,
 }
 
@@ -31,23 +34,43 @@ enum SetTime {
     Levels(Vec<Option<Level>>),
 }
 
-impl SetSubject {
-    /// Returns the change in this set; `None` for what is usual as long as nobody has learned it.
-    fn of(set: &TraceSet, change: &SubjectChange) -> Option<SetSubject> {
-        let time = match &change.time {
-            &SubjectTime::By { share_ppm, add_us } => SetTime::By { share_ppm, add_us },
-            SubjectTime::Usual => return None,
-            SubjectTime::Levels(by_endpoint) => {
-                let mut levels = vec![None; set.endpoints().len()];
-                for (name, level) in by_endpoint {
-                    if let Some(endpoint) = set.find_endpoint(&name.service, &name.operation) {
-                        levels[endpoint.0 as usize] = Some(level.clone());
-                    }
-                }
-                SetTime::Levels(levels)
+impl SetTime {
+    fn levels(set: &TraceSet, by_endpoint: &BTreeMap<Endpoint, Level>) -> SetTime {
+        let mut levels = vec![None; set.endpoints().len()];
+        for (name, level) in by_endpoint {
+            if let Some(endpoint) = set.find_endpoint(&name.service, &name.operation) {
+                levels[endpoint.0 as usize] = Some(level.clone());
             }
-        };
-        Some(SetSubject { spans: SubjectSpans::new(set, &change.subject), time })
+        }
+        SetTime::Levels(levels)
+    }
+}
+
+impl SetChange {
+    /// Returns the changes of the times of spans in this set, but what nobody has learned yet.
+    fn all(set: &TraceSet, changes: &Changes) -> Vec<SetChange> {
+        let new = |spans: TimedSpans, time| SetChange { spans: SetSpans::new(set, &spans), time };
+        let subjects = changes.subjects.iter().filter_map(|SubjectChange { subject, time }| {
+            let time = match time {
+                &SubjectTime::By { share_ppm, add_us } => SetTime::By { share_ppm, add_us },
+                SubjectTime::Usual => return None,
+                SubjectTime::Levels(levels) => SetTime::levels(set, levels),
+            };
+            Some(new(TimedSpans::Subject(subject.clone()), time))
+        });
+        let moves = changes.moves.iter().filter_map(|change| {
+            let time = SetTime::levels(set, change.levels.as_ref()?);
+            Some(new(change.spans(false), time))
+        });
+        let waits = changes.waits.iter().filter_map(|WaitChange { calls, time }| {
+            let time = match time {
+                &WaitTime::By { share_ppm, add_us } => SetTime::By { share_ppm, add_us },
+                WaitTime::Within => return None,
+                WaitTime::Levels(levels) => SetTime::levels(set, levels),
+            };
+            Some(new(TimedSpans::Calls { calls: calls.clone(), cross: true }, time))
+        });
+        subjects.chain(moves).chain(waits).collect()
     }
 }
 
@@ -60,8 +83,9 @@ pub(super) struct ChangedTree {
     timeouts: Vec<(CallSpans, CallTimeout)>,
     /// By span, its timeout; [`NO_ROW`] without one; empty if there are none.
     timeout_of: Vec<u32>,
-    subjects: Vec<SetSubject>,
-    /// By span: its self time after the changes of subjects, and what they add at its end; empty without any.
+    /// Subjects, moves and waits.
+    times: Vec<SetChange>,
+    /// By span: its self time after these, and what they add at its end; empty without any.
     mended_us: Vec<u64>,
     added_us: Vec<u64>,
     /// Of the id of the trace at hand.
@@ -96,7 +120,7 @@ impl ChangedTree {
             changes: by_endpoint,
             timeouts,
             timeout_of: Vec::new(),
-            subjects: changes.subjects.iter().filter_map(|change| SetSubject::of(set, change)).collect(),
+            times: SetChange::all(set, changes),
             mended_us: Vec::new(),
             added_us: Vec::new(),
             trace_hash: 0,
@@ -118,7 +142,7 @@ impl ChangedTree {
     /// Begins with a trace.
     pub fn begin(&mut self, set: &TraceSet, tree: &Tree) {
         self.preparer.begin(set, tree, &mut self.prepared);
-        if !self.subjects.is_empty() {
+        if !self.times.is_empty() {
             self.mended_us.resize(tree.len(), 0);
             self.added_us.resize(tree.len(), 0);
         }
@@ -149,7 +173,7 @@ impl ChangedTree {
             }
             Stage::Prepare(next) => {
                 let cost = self.preparer.add(set, tree, next - 1, &mut self.prepared);
-                if !self.subjects.is_empty() {
+                if !self.times.is_empty() {
                     self.mend(set, tree, next - 1);
                 }
                 if !self.timeouts.is_empty() {
@@ -270,11 +294,11 @@ impl ChangedTree {
         i64::try_from(factor - 1_000_000).unwrap_or(0)
     }
 
-    /// Finds the self time of a prepared span after the changes of subjects.
+    /// Finds the self time of a prepared span after the changes of times of spans.
     fn mend(&mut self, set: &TraceSet, tree: &Tree, span: u32) {
         let endpoint = set.named_endpoint(tree.row(span));
         let (mut mended_us, mut added_us) = (self.prepared.self_us[span as usize], 0u64);
-        for SetSubject { spans, time } in &self.subjects {
+        for SetChange { spans, time } in &self.times {
             match time {
                 SetTime::By { share_ppm, add_us } if spans.has(set, tree, span) => {
                     mended_us = scaled_us(mended_us, *share_ppm).saturating_add_signed((*add_us).min(0));

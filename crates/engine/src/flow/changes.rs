@@ -111,6 +111,55 @@ pub struct QueueTimeChange {
     pub time: SubjectTime,
 }
 
+/// All of a service runs in one place: what of it runs elsewhere takes what it takes there, faster or slower.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Move {
+    /// The service; `None`: each that has requests in both places.
+    pub service: Option<String>,
+    /// A tag of processes.
+    pub key: String,
+    /// Its value in the place to run in.
+    pub value: String,
+    /// Self times by endpoint of the spans that move, once they are learned; those of other endpoints stay as they are.
+    pub levels: Option<BTreeMap<Endpoint, Level>>,
+}
+
+/// Calls of one service by another, whatever is called.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CallsBetween {
+    /// The service that calls; `None`: any.
+    pub caller: Option<String>,
+    /// The service that is called; `None`: any.
+    pub callee: Option<String>,
+    /// Only calls whose two sides have different values of this tag of processes; `None`: all.
+    pub across: Option<String>,
+}
+
+/// Time that calls take outside of what answers them in a what-if.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum WaitTime {
+    /// More or less than it is, at each call; as [`SubjectTime::By`].
+    By {
+        /// Share of the time added, in millionths.
+        share_ppm: i64,
+        /// Microseconds added after that.
+        add_us: i64,
+    },
+    /// What calls take whose two sides have one value.
+    Within,
+    /// The same once it is learned, by endpoint of the calling span; those of other endpoints stay as they are.
+    Levels(BTreeMap<Endpoint, Level>),
+}
+
+/// Another time for calls outside of what answers them: in the network, and until someone takes them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct WaitChange {
+    /// The calls.
+    pub calls: CallsBetween,
+    /// Time that they take then.
+    pub time: WaitTime,
+}
+
 /// Two calls of a parent no longer wait for each other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Parallel {
@@ -169,7 +218,7 @@ impl CallTimeout {
     }
 }
 
-/// Changes that are made together: those of subjects first, then latency changes of endpoints, several of one endpoint one
+/// Changes that are made together: those of subjects, moves and waits first, then latency changes of endpoints, several of one endpoint one
 /// after the other, and timeouts last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Changes {
@@ -185,14 +234,19 @@ pub struct Changes {
     pub subjects: Vec<SubjectChange>,
     /// Queues: times of messages.
     pub queues: Vec<QueueTimeChange>,
+    /// Services that run elsewhere.
+    pub moves: Vec<Move>,
+    /// Calls that take another time outside of what answers them.
+    pub waits: Vec<WaitChange>,
 }
 
 impl Changes {
     /// Returns whether something else changes than times in queues.
     pub(crate) fn has_more_than_queues(&self) -> bool {
-        let Changes { latencies, parallel, beside, timeouts, subjects, queues: _ } = self;
+        let Changes { latencies, parallel, beside, timeouts, subjects, queues: _, moves, waits } = self;
         let has_order = !(parallel.is_empty() && beside.is_empty());
-        has_order || !(latencies.is_empty() && timeouts.is_empty() && subjects.is_empty())
+        let has_places = !(moves.is_empty() && waits.is_empty());
+        has_order || has_places || !(latencies.is_empty() && timeouts.is_empty() && subjects.is_empty())
     }
 }
 

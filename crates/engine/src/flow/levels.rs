@@ -26,6 +26,8 @@ pub enum Level {
     /// Every time becomes that of the same rank in the reference: microseconds in the selected requests and in the
     /// reference, both ascending, by equal steps of the rank. No time rises.
     Ranks(Vec<(u64, u64)>),
+    /// The same where times may rise too: the reference is another place, not what is as it should be.
+    Moved(Vec<(u64, u64)>),
 }
 
 impl Level {
@@ -39,12 +41,7 @@ impl Level {
         let limit_us = hit_limit_us(reference_us)?;
         let are_enough = selected_us.len().min(reference_us.len()) >= FEWEST;
         if are_enough && percentile(selected_us, 0.5) > percentile(reference_us, 0.75) {
-            let at = |rank: usize| {
-                let share = rank as f64 / (RANKS - 1) as f64;
-                let [from, to] = [selected_us, reference_us].map(|of| percentile(of, share).round() as u64);
-                (from, to)
-            };
-            return Some(Level::Ranks((0..RANKS).map(at).collect()));
+            return Some(Level::Ranks(ranks(selected_us, reference_us)));
         }
         Some(Level::Limit { limit_us, median_us: percentile(reference_us, 0.5).round() as u64 })
     }
@@ -60,8 +57,19 @@ impl Level {
                 }
             }
             Level::Ranks(points) => us.min(at_rank(points, us)),
+            Level::Moved(points) => at_rank(points, us),
         }
     }
+}
+
+/// Returns the times of equal ranks of two lists, both sorted.
+fn ranks(selected_us: &[u64], reference_us: &[u64]) -> Vec<(u64, u64)> {
+    let at = |rank: usize| {
+        let share = rank as f64 / (RANKS - 1) as f64;
+        let [from, to] = [selected_us, reference_us].map(|of| percentile(of, share).round() as u64);
+        (from, to)
+    };
+    (0..RANKS).map(at).collect()
 }
 
 /// Returns the second value of ascending points where the first is `us`, in between by a straight line.
@@ -95,6 +103,17 @@ pub(super) fn learn_levels(selected: PartTimes, reference: PartTimes) -> BTreeMa
     let levels = selected.unpack().into_iter().filter_map(|(name, times)| {
         let level = Level::of(&times, &reference.remove(&name)?)?;
         Some((name, level))
+    });
+    levels.collect()
+}
+
+/// Returns the levels of spans that move to another place, at the endpoints of which both places have enough.
+pub(super) fn learn_move(selected: PartTimes, reference: PartTimes) -> BTreeMap<Endpoint, Level> {
+    let mut reference = reference.unpack();
+    let levels = selected.unpack().into_iter().filter_map(|(name, times)| {
+        let there = reference.remove(&name)?;
+        let are_enough = times.len().min(there.len()) >= FEWEST;
+        are_enough.then(|| (name, Level::Moved(ranks(&times, &there))))
     });
     levels.collect()
 }
@@ -151,6 +170,23 @@ mod tests {
         }
         let few = Level::of(&[500; 19], &[100; 19]).unwrap();
         assert_eq!(few.mended_us(500), 500);
+    }
+
+    #[test]
+    fn what_moves_takes_what_the_same_rank_takes_there_also_if_that_is_more() {
+        let times = |of: &[(&str, u64)]| {
+            let times = of.iter().map(|&(name, us)| {
+                let times = (0..20).map(|at| us + at).collect();
+                (Endpoint::new("s", name), times)
+            });
+            PartTimes::of(times.collect())
+        };
+        let levels =
+            learn_move(times(&[("a", 100), ("b", 100), ("c", 100)]), times(&[("a", 300), ("b", 40)]));
+        let moved = |name: &str, us: u64| Some(levels.get(&Endpoint::new("s", name))?.mended_us(us));
+        assert_eq!([moved("a", 107), moved("b", 107), moved("c", 107)], [Some(307), Some(47), None]);
+        let few = PartTimes::of([(Endpoint::new("s", "a"), vec![1; 19])].into());
+        assert_eq!(learn_move(times(&[("a", 100)]), few), BTreeMap::new());
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod order;
 pub mod paper;
 mod part_times;
 pub(crate) mod passes;
+pub(crate) mod placed;
 mod prepare;
 mod pressure;
 pub(crate) mod query;
@@ -35,8 +36,8 @@ mod whatif;
 pub use aggregate::{PairCounts, WHOLE_PPM};
 pub use calls::{CallTimes, CallsOf};
 pub use changes::{
-    CallTarget, CallTimeout, CallsBeside, ChangeOf, Changes, LatencyChange, Parallel, QueueName,
-    QueueTimeChange, SubjectChange, SubjectTime,
+    CallTarget, CallTimeout, CallsBeside, CallsBetween, ChangeOf, Changes, LatencyChange, Move, Parallel,
+    QueueName, QueueTimeChange, SubjectChange, SubjectTime, WaitChange, WaitTime,
 };
 pub use graph::{FlowGraph, LearnedEdge, Relation, SyncNode};
 pub use headroom::{HeadroomReport, HeadroomRow, Slower};
@@ -46,6 +47,7 @@ pub use observe::{Bindings, Estimates, FlowSample, KeyFinder, NodeSample, Tester
 pub use order::{Child, Order, Pressure};
 pub use part_times::{PartTimes, PartTimesRun};
 pub use prepare::FlowModel;
+pub(crate) use prepare::OwnTime;
 pub use pressure::RequestPressure;
 pub use query::{MIN_CHILDREN, back_test};
 pub use report::{

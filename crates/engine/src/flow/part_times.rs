@@ -1,15 +1,14 @@
-//! What the spans of a part of a service take, by endpoint.
+//! What spans take that change together, such as those of a part of a service, by endpoint.
 
+use super::placed::{SetSpans, TimedSpans};
 use super::prepare::OwnTime;
 use super::{Visit, WhichRequests};
 use crate::flame::{pack_sorted, unpack_sorted};
-use crate::verdict::{Subject, SubjectSpans};
 use pathlight_trace::{Endpoint, EndpointId, Role, TraceRow, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Self times of the spans of a part of a service in some requests, by endpoint: the accumulator. Spans that nothing waits
-/// for are left out.
+/// Self times of some spans of requests, by endpoint: the accumulator. Spans that nothing waits for are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartTimes {
     /// Microseconds, sorted, as differences.
@@ -41,10 +40,10 @@ impl PartTimes {
     }
 }
 
-/// Collects the times of a part of a service in the requests of one set.
+/// Collects the times of some spans in the requests of one set.
 pub struct PartTimesRun {
     requests: WhichRequests,
-    spans: SubjectSpans,
+    spans: SetSpans,
     own: OwnTime,
     /// Roots of the requests of the trace at hand that are still to come, and what is left of the one at hand.
     roots: Vec<u32>,
@@ -56,10 +55,10 @@ pub struct PartTimesRun {
 
 impl PartTimesRun {
     /// Returns a run over the traces `set` holds now.
-    pub fn new(set: &TraceSet, requests: WhichRequests, subject: &Subject) -> PartTimesRun {
+    pub(crate) fn new(set: &TraceSet, requests: WhichRequests, spans: &TimedSpans) -> PartTimesRun {
         PartTimesRun {
             requests,
-            spans: SubjectSpans::new(set, subject),
+            spans: SetSpans::new(set, spans),
             own: OwnTime::default(),
             roots: Vec::new(),
             next: 0,

@@ -3,13 +3,13 @@
 use crate::EngineError;
 use crate::flame::pack_sorted;
 use crate::flow::paper::{InvocationKey, PredictorTraining, Predictors};
+use crate::flow::placed::TimedSpans;
 use crate::flow::{
     ArgumentRun, Bindings, CallPair, CalleeCounter, Callees, CalleesFor, CallsOf, Changes, FlowGraph,
     FlowModel, FlowSample, FlowWalk, Invocations, KeyFinder, NodeIndex, NodeTable, PairCounts, PartTimesRun,
     SavingsRun, SerialRun, Tester, Trainer, TrialsRun, WhatIfRun, WhichRequests, Within,
 };
 use crate::requests::{RootEndpoint, Selection};
-use crate::verdict::Subject;
 use pathlight_base::encoding;
 use pathlight_trace::{Endpoint, Overlap, RequestRoots, TraceSet};
 use serde::{Deserialize, Serialize};
@@ -37,8 +37,8 @@ pub(crate) enum FlowPass {
     WhatIf { model: FlowModel, changes: Changes, calls: CallsOf },
     /// Savings of every endpoint.
     Savings { model: FlowModel },
-    /// Self times of the spans of a subject.
-    PartTimes { subject: Subject },
+    /// Self times of some spans.
+    PartTimes { spans: TimedSpans },
     /// How calls follow one another.
     Serial,
     /// What tags of calls have in common.
@@ -182,8 +182,8 @@ impl Running {
                 let model = Arc::new(model.clone());
                 Running::Savings(Box::new(SavingsRun::new(set, model, overlap, requests())))
             }
-            FlowPass::PartTimes { subject } => {
-                Running::PartTimes(Box::new(PartTimesRun::new(set, requests(), subject)))
+            FlowPass::PartTimes { spans } => {
+                Running::PartTimes(Box::new(PartTimesRun::new(set, requests(), spans)))
             }
             FlowPass::Serial => Running::Serial(Box::new(SerialRun::new(set, overlap, within))),
             FlowPass::Arguments { pairs } => {

@@ -118,7 +118,7 @@ impl Prepared {
 
 /// Times in which a span works itself: the stretches in which none of its calls runs.
 #[derive(Default)]
-pub(super) struct OwnTime {
+pub(crate) struct OwnTime {
     start_us: u64,
     /// Start and end of each call, in order.
     calls: Vec<(u64, u64)>,

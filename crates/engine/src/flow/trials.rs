@@ -112,12 +112,16 @@ impl TrialsRun {
 /// Returns the endpoints of a set at which changes are made: callers of calls that run side by side, endpoints that change;
 /// `None` if there are others.
 fn endpoints_of(set: &TraceSet, changes: &Changes) -> Option<Vec<u32>> {
-    let Changes { latencies, parallel, beside, timeouts, subjects, queues } = changes;
-    if !(parallel.is_empty() && timeouts.is_empty() && subjects.is_empty() && queues.is_empty()) {
+    let only = Changes {
+        latencies: changes.latencies.clone(),
+        beside: changes.beside.clone(),
+        ..Changes::default()
+    };
+    if *changes != only {
         return None;
     }
-    let parents = beside.iter().map(|calls| calls.parent.clone());
-    let changed = latencies.iter().map(|change| Endpoint::new(&change.service, &change.operation));
+    let parents = changes.beside.iter().map(|calls| calls.parent.clone());
+    let changed = changes.latencies.iter().map(|change| Endpoint::new(&change.service, &change.operation));
     let number = |of: Endpoint| Some(set.find_endpoint(&of.service, &of.operation)?.0);
     Some(parents.chain(changed).filter_map(number).collect())
 }

@@ -5,6 +5,7 @@ use crate::address::choices::Choices;
 use crate::address::{Address, SplitChoice};
 use crate::flow::choice::FlowChoice;
 use pathlight_backend::source::{FetchSource, Wanted};
+use pathlight_engine::deployments::DeploymentOf;
 use pathlight_engine::diagnosis::{DiagnosisReport, GroupSubspan, PlacesReport, SetsReport};
 use pathlight_engine::findings::{
     AbnormalFacts, CostFacts, Finding, FindingFacts, FindingPlace, FindingsReport, Gap, GrowingCalls,
@@ -35,7 +36,10 @@ pub fn findings(report: &FindingsReport, redaction: Redaction, pseudonyms: &Pseu
     if redaction.is_nothing() {
         return out;
     }
-    let is_about_tag = |finding: &Finding| matches!(finding.place, FindingPlace::Tag { .. });
+    let is_about_tag = |finding: &Finding| {
+        matches!(finding.place, FindingPlace::Tag { .. })
+            || matches!(finding.facts, FindingFacts::SlowerPlace(_))
+    };
     if redaction.tags {
         out.findings.retain(|finding| !is_about_tag(finding));
         out.growing.retain(|growing| growing.with.tag.is_none());
@@ -125,6 +129,7 @@ fn drop_tags(facts: &mut FindingFacts) {
             }
         }
         FindingFacts::Who(WhoFacts { only_with, .. }) => *only_with = None,
+        FindingFacts::SinceWhen(SinceWhenFacts { release, .. }) => *release = None,
         FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { grows_with, .. }) => {
             grows_with.take_if(|grows| grows.tag.is_some());
         }
@@ -198,9 +203,17 @@ fn walk_finding(finding: &mut Finding, see: &mut dyn FnMut(Named<'_>)) {
             see(Named::Type(root));
             walk_longer(longer, see);
         }
-        FindingFacts::SinceWhen(SinceWhenFacts { longer, .. }) => {
+        FindingFacts::SinceWhen(SinceWhenFacts { longer, release, .. }) => {
             walk_longer(longer, see);
+            release.iter_mut().for_each(|first| see(Named::Service(&mut first.service)));
         }
+        FindingFacts::SlowerPlace(facts) => match &mut facts.row.of {
+            DeploymentOf::Service(service) => see(Named::Service(service)),
+            DeploymentOf::Endpoint(endpoint) => see(Named::Endpoint(endpoint)),
+            DeploymentOf::Calls(caller, callee) => {
+                [caller, callee].into_iter().for_each(|service| see(Named::Service(service)));
+            }
+        },
         FindingFacts::Queue(QueueFacts { sender, receiver, .. }) => {
             [sender, receiver].into_iter().for_each(|of| see(Named::Endpoint(of)));
         }
@@ -439,7 +452,7 @@ pub fn address(address: &Address, redaction: Redaction) -> Address {
         } else {
             columns
         },
-        flow: if names { FlowChoice { map: flow.map, ..FlowChoice::default() } } else { flow },
+        flow: flow_choice(flow, names, tags),
         diagnosis,
     };
     let of = if names { SplitOf::default() } else { split.of };
@@ -532,6 +545,19 @@ pub fn contents(share: ShareKind, redaction: Redaction) -> String {
     let warned =
         if names && !tags && share != ShareKind::Summary { " Tags may hold the same names." } else { "" };
     format!("Contains: {always}{named}{tagged}{searched}.{warned}")
+}
+
+/// Returns the choices of the flow view without names, or without places, which are tags.
+fn flow_choice(mut flow: FlowChoice, names: bool, tags: bool) -> FlowChoice {
+    if names {
+        return FlowChoice { map: flow.map, ..FlowChoice::default() };
+    }
+    if tags {
+        flow.place_key = None;
+        flow.changes.moves.clear();
+        flow.changes.waits.retain(|wait| wait.calls.across.is_none());
+    }
+    flow
 }
 
 #[cfg(test)]

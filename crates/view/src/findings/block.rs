@@ -117,7 +117,8 @@ pub fn facts(finding: &Finding) -> Vec<Fact> {
             FindingFacts::SlowTail(_)
             | FindingFacts::Retries(_)
             | FindingFacts::RedundantCalls(_)
-            | FindingFacts::OneAfterTheOther(_),
+            | FindingFacts::OneAfterTheOther(_)
+            | FindingFacts::SlowerPlace(_),
         ) => {
             out.push(fact(of(finding.n, finding.of), "requests".to_owned()));
         }

@@ -62,6 +62,9 @@ pub fn finding_chart(finding: &Finding) -> Option<FindingChart> {
         FindingFacts::Timeout(TimeoutFacts { duration_us, p50_us, .. }) => {
             vec![bar("these", *duration_us), bar("median", *p50_us)]
         }
+        FindingFacts::SlowerPlace(facts) => {
+            vec![bar("there", facts.row.beside.mean_us), bar("elsewhere", facts.row.beside.other_mean_us)]
+        }
         FindingFacts::Who(WhoFacts { means_us, .. }) => {
             vec![bar("with it", means_us.0), bar("others", means_us.1)]
         }

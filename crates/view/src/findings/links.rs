@@ -2,6 +2,7 @@
 
 use crate::address::Address;
 use crate::address::comparing::{Against, ComparedSide, Comparison};
+use crate::deployments;
 use crate::findings::sentences::falls;
 use crate::flame::chart::waiting_label;
 use crate::flow::choice::FlowPanel;
@@ -10,7 +11,7 @@ use crate::views::View;
 use pathlight_base::format::counted;
 use pathlight_engine::findings::{
     AbnormalFacts, BurstsFacts, Finding, FindingFacts, FindingKind, FindingPlace, OneAfterTheOtherFacts,
-    SinceWhenFacts, SlowTailFacts, WhoFacts,
+    SinceWhenFacts, SlowTailFacts, SlowerPlaceFacts, WhoFacts,
 };
 use pathlight_engine::flow::{Changes, SubjectChange, SubjectTime};
 use pathlight_engine::requests::search::quoted;
@@ -27,6 +28,7 @@ pub fn show_words(finding: &Finding) -> &'static str {
         FindingKind::OneAfterTheOther => "Show what could run side by side",
         FindingKind::Errors | FindingKind::Retries => "Show errors",
         FindingKind::RedundantCalls => "Show the endpoint",
+        FindingKind::SlowerPlace => "Show what runs slower where",
         FindingKind::Who => "Split by this tag",
         FindingKind::SinceWhen => "Show requests since then",
         FindingKind::Bursts => "Show the first of them",
@@ -63,11 +65,24 @@ pub fn show_hit(finding: &Finding, address: &mut Address) {
 /// Returns what stands on the button that leads to the what-if of a finding; `None` if no percentile would fall, and while
 /// that is not known.
 pub fn what_if_words(finding: &Finding) -> Option<&'static str> {
-    if let FindingFacts::OneAfterTheOther(_) = finding.facts {
-        return Some("Show in What if");
+    match &finding.facts {
+        FindingFacts::OneAfterTheOther(_) => return Some(TRY),
+        FindingFacts::SlowerPlace(facts) => return mends(facts).map(|_| TRY),
+        _ => {}
     }
     let mended = finding.mended.as_ref().filter(|_| finding.subject().is_some())?;
-    falls(mended).next().map(|_| "Show in What if")
+    falls(mended).next().map(|_| TRY)
+}
+
+const TRY: &str = "Show in What if";
+
+/// Returns what would mend a place that is slower; of calls all that go from one place to another.
+fn mends(facts: &SlowerPlaceFacts) -> Option<Changes> {
+    let mut changes = deployments::changes(&facts.row)?;
+    if facts.pairs > 1 {
+        changes.waits.iter_mut().for_each(|wait| (wait.calls.caller, wait.calls.callee) = (None, None));
+    }
+    Some(changes)
 }
 
 /// Sets the page up for the what-if in which the subject of a finding takes what is usual, or its calls run side by side.
@@ -80,6 +95,8 @@ pub fn show_what_if(finding: &Finding, address: &mut Address) {
     flow.panel = FlowPanel::WhatIf;
     if let FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { group, .. }) = &finding.facts {
         (flow.parents, flow.changes) = (vec![group.calls.parent.clone()], group.changes());
+    } else if let FindingFacts::SlowerPlace(facts) = &finding.facts {
+        flow.changes = mends(facts).unwrap_or_default();
     } else {
         let usual = finding.subject().map(|subject| SubjectChange { subject, time: SubjectTime::Usual });
         flow.changes = Changes { subjects: usual.into_iter().collect(), ..Changes::default() };
@@ -133,6 +150,10 @@ pub fn show(finding: &Finding, address: &mut Address) {
         FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { group, .. }) => {
             address.choices.flow.parents = vec![group.calls.parent.clone()];
             address.choices.flow.panel = FlowPanel::Parallelise;
+            address.view = View::Flow;
+        }
+        FindingFacts::SlowerPlace(_) => {
+            address.choices.flow.panel = FlowPanel::Deployments;
             address.view = View::Flow;
         }
         FindingFacts::Errors(_) | FindingFacts::Retries(_) => search(address, View::Errors),

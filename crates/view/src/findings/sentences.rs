@@ -1,6 +1,7 @@
 //! Findings as sentences, by kind.
 
 use crate::compare;
+use crate::deployments;
 use crate::findings::reasons::{likewise, takes_longer};
 use crate::flow::prediction::off_words;
 use crate::queues;
@@ -12,8 +13,8 @@ use pathlight_base::statistics::Interval;
 use pathlight_engine::findings::{
     AbnormalFacts, BesideCall, BurstsFacts, CostFacts, CostInTail, ErrorsFacts, Finding, FindingFacts,
     FindingPlace, Gap, Halved, NotInstrumentedFacts, OneAfterTheOtherFacts, OutsideRequestsFacts, QueueFacts,
-    ReadWithCareFacts, RedundantFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TimeoutFacts,
-    WhoFacts, WorkAfterFacts,
+    ReadWithCareFacts, RedundantFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts,
+    SlowerPlaceFacts, TimeoutFacts, WhoFacts, WorkAfterFacts,
 };
 use pathlight_engine::flow::MendedLatency;
 use pathlight_engine::verdict::one_set::ServiceCost;
@@ -71,6 +72,7 @@ pub(super) fn plain(finding: &Finding) -> Sentence {
         FindingFacts::Retries(facts) => retries(out, finding, facts),
         FindingFacts::RedundantCalls(facts) => redundant_calls(out, finding, facts),
         FindingFacts::Errors(facts) => errors(out, finding, facts),
+        FindingFacts::SlowerPlace(facts) => slower_place(facts),
         FindingFacts::Who(facts) => who(out, finding, facts),
         FindingFacts::SinceWhen(facts) => since_when(out, finding, facts),
         FindingFacts::ReadWithCare(facts) => read_with_care(out, facts),
@@ -537,14 +539,26 @@ fn who(out: Sentence, finding: &Finding, facts: &WhoFacts) -> Sentence {
 
 /// Says since when a type is slower.
 fn since_when(out: Sentence, finding: &Finding, facts: &SinceWhenFacts) -> Sentence {
-    let SinceWhenFacts { from_us, p50_us, requests, longer } = facts;
+    let SinceWhenFacts { from_us, p50_us, requests, longer, release } = facts;
     let out = at(finding, out.text("Since ").number(format!("{} UTC", format::moment(*from_us))).text(" "))
         .text(" takes ")
         .number(duration(p50_us.1))
         .text(" instead of ")
         .number(duration(p50_us.0))
         .text(&format!(" (medians of {} and {} requests)", count(requests.1), count(requests.0)));
-    takes_longer(out, longer.as_ref(), "; what takes longer then is ").text(".")
+    let out = takes_longer(out, longer.as_ref(), "; what takes longer then is ").text(".");
+    release.iter().fold(out, |out, first| out.text(" ").then(deployments::release(first)))
+}
+
+/// Says which place is slower than others.
+fn slower_place(facts: &SlowerPlaceFacts) -> Sentence {
+    let out = deployments::row_sentence(&facts.row);
+    match facts.pairs {
+        0 | 1 => out,
+        pairs => {
+            out.text(" So do calls between ").number(counted(pairs - 1, "other pair")).text(" of services.")
+        }
+    }
 }
 
 /// Says what the data lacks.

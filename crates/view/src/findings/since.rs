@@ -50,6 +50,7 @@ mod tests {
     #[test]
     fn a_change_is_offered_once_and_not_while_sides_are_compared() {
         let facts = SinceWhenFacts {
+            release: None,
             from_us: 1_795_489_572_345_000,
             p50_us: (10_000.0, 31_000.0),
             requests: (5, 7),

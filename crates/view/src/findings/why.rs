@@ -1,5 +1,6 @@
 //! The method behind a finding, in two lines at most.
 
+use crate::deployments;
 use crate::flow::parallelise;
 use pathlight_base::format::{count, counted, duration, share};
 use pathlight_engine::findings::{
@@ -64,6 +65,12 @@ pub fn why(finding: &Finding) -> Vec<String> {
                 parallelise::LIMITS
             )
         }
+        FindingFacts::SlowerPlace(_) => format!(
+            "Mean self times of visits or calls, compared where both places have requests, and weighed by how many: each row is a test, \
+             and of all that are reported at most 5 % are so by chance. The cost is what they take longer on critical paths, over all \
+             requests. {}",
+            deployments::LIMITS
+        ),
         FindingFacts::Timeout(TimeoutFacts { is_round, .. }) => format!(
             "At least five calls, and 2 % of all, lie within 2 % of this duration, four times as densely as around it, \
              at three times the median or more{}.",

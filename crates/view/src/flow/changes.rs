@@ -10,8 +10,9 @@ use crate::say::tip::Numbers;
 use crate::table::{Column, csv};
 use pathlight_base::format::{DASH, change, count, duration, duration_us, printable, share};
 use pathlight_engine::flow::{
-    CallTarget, CallTimeout, ChangeOf, Changes, FlowNode, FlowReport, LatencyChange, NodeName, Parallel,
-    QueueName, QueueTimeChange, SubjectChange, SubjectTime, WhatIfReport,
+    CallTarget, CallTimeout, CallsBetween, ChangeOf, Changes, FlowNode, FlowReport, LatencyChange, Move,
+    NodeName, Parallel, QueueName, QueueTimeChange, SubjectChange, SubjectTime, WaitChange, WaitTime,
+    WhatIfReport,
 };
 use pathlight_engine::ids::NodeId;
 use pathlight_engine::queues::QueueEdge;
@@ -190,7 +191,13 @@ fn per(part: ServicePart) -> &'static str {
 
 /// Returns the time of a subject in a what-if: `50 % less, +2 ms per call`.
 fn subject_time_words(each: &str, time: &SubjectTime) -> String {
-    let &SubjectTime::By { share_ppm, add_us } = time else { return "as usual".to_owned() };
+    match *time {
+        SubjectTime::By { share_ppm, add_us } => time_words(each, share_ppm, add_us),
+        SubjectTime::Usual | SubjectTime::Levels(_) => "as usual".to_owned(),
+    }
+}
+
+fn time_words(each: &str, share_ppm: i64, add_us: i64) -> String {
     let by = match share_ppm {
         0 => None,
         ppm if ppm <= -1_000_000 => Some("gone".to_owned()),
@@ -282,6 +289,10 @@ pub enum ChangeAt {
     Subject(usize),
     /// A change of a queue.
     Queue(usize),
+    /// A service that runs elsewhere.
+    Move(usize),
+    /// Calls that take another time outside of what answers.
+    Wait(usize),
 }
 
 impl ChangeAt {
@@ -294,6 +305,8 @@ impl ChangeAt {
             ChangeAt::Timeout(at) => drop(changes.timeouts.remove(at)),
             ChangeAt::Subject(at) => drop(changes.subjects.remove(at)),
             ChangeAt::Queue(at) => drop(changes.queues.remove(at)),
+            ChangeAt::Move(at) => drop(changes.moves.remove(at)),
+            ChangeAt::Wait(at) => drop(changes.waits.remove(at)),
         }
     }
 }
@@ -327,7 +340,34 @@ pub fn chips(changes: &Changes) -> Vec<(ChangeAt, String)> {
         let words = subject_time_words("message", time);
         (ChangeAt::Queue(at), format!("{}: {words}", queue_words(queue)))
     });
-    queues.chain(subjects).chain(latencies).chain(parallel).chain(beside).chain(timeouts).collect()
+    let moves = changes.moves.iter().enumerate().map(|(at, Move { service, key, value, levels: _ })| {
+        let service = service.as_deref().map_or_else(|| "All services".to_owned(), printable);
+        (ChangeAt::Move(at), format!("{service}: all with {} {}", printable(key), printable(value)))
+    });
+    let waits = changes.waits.iter().enumerate().map(|(at, WaitChange { calls, time })| {
+        let words = match *time {
+            WaitTime::By { share_ppm, add_us } => time_words("call", share_ppm, add_us),
+            WaitTime::Within | WaitTime::Levels(_) => "as within one".to_owned(),
+        };
+        (ChangeAt::Wait(at), format!("{}: {words}", between_words(calls)))
+    });
+    let placed = moves.chain(waits);
+    let times = queues.chain(subjects).chain(placed).chain(latencies);
+    times.chain(parallel).chain(beside).chain(timeouts).collect()
+}
+
+/// Returns the time of calls outside of what answers, by whose calls they are.
+fn between_words(CallsBetween { caller, callee, across }: &CallsBetween) -> String {
+    let ends = match (caller, callee) {
+        (None, None) => "between all services".to_owned(),
+        (Some(caller), None) => format!("from {}", printable(caller)),
+        (None, Some(callee)) => format!("to {}", printable(callee)),
+        (Some(caller), Some(callee)) => format!("from {} to {}", printable(caller), printable(callee)),
+    };
+    match across {
+        None => format!("Network {ends}"),
+        Some(key) => format!("Network {ends} across {}", printable(key)),
+    }
 }
 
 /// Makes one timeout of a target.

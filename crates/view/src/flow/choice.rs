@@ -1,11 +1,11 @@
 //! The choices of the flow view, as keys of the address: `map`, `parents`, `panel`, `pooled`, `children`,
-//! `learn`, `tau`, `whatif`, `target`, `headroom`, `timeout`.
+//! `learn`, `tau`, `whatif`, `target`, `place`, `headroom`, `timeout`.
 
 use crate::address::focus::{focus_name, parse_focus};
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{
-    CallTarget, CallTimeout, CallsBeside, ChangeOf, Changes, LatencyChange, NodeName, Parallel, Quantile,
-    QueueName, QueueTimeChange, SubjectChange, SubjectTime,
+    CallTarget, CallTimeout, CallsBeside, CallsBetween, ChangeOf, Changes, LatencyChange, Move, NodeName,
+    Parallel, Quantile, QueueName, QueueTimeChange, SubjectChange, SubjectTime, WaitChange, WaitTime,
 };
 use pathlight_engine::verdict::{ServicePart, Subject};
 use pathlight_trace::Endpoint;
@@ -31,13 +31,15 @@ pub enum FlowPanel {
     Savings,
     /// Calls that could run side by side.
     Parallelise,
+    /// Versions, zones, hosts and other places that are slower than the others.
+    Deployments,
     /// Time of messages in queues.
     Queues,
 }
 
 impl FlowPanel {
     /// Every panel, in the order of the page.
-    pub const ALL: [FlowPanel; 9] = [
+    pub const ALL: [FlowPanel; 10] = [
         FlowPanel::Calls,
         FlowPanel::WhatIf,
         FlowPanel::Target,
@@ -46,12 +48,16 @@ impl FlowPanel {
         FlowPanel::Prediction,
         FlowPanel::Savings,
         FlowPanel::Parallelise,
+        FlowPanel::Deployments,
         FlowPanel::Queues,
     ];
 
     /// Returns whether it needs the room beside it too.
     pub fn is_wide(self) -> bool {
-        !matches!(self, FlowPanel::Calls | FlowPanel::Savings | FlowPanel::Parallelise)
+        !matches!(
+            self,
+            FlowPanel::Calls | FlowPanel::Savings | FlowPanel::Parallelise | FlowPanel::Deployments
+        )
     }
 
     /// Returns its value of `panel=`.
@@ -65,6 +71,7 @@ impl FlowPanel {
             FlowPanel::Prediction => "prediction",
             FlowPanel::Savings => "savings",
             FlowPanel::Parallelise => "parallelise",
+            FlowPanel::Deployments => "deployments",
             FlowPanel::Queues => "queues",
         }
     }
@@ -92,6 +99,8 @@ pub struct FlowChoice {
     pub changes: Changes,
     /// Target of a percentile, in microseconds.
     pub target: Option<(Quantile, u64)>,
+    /// Tag of processes by which places are compared; `None`: all that are known to say where something runs.
+    pub place_key: Option<String>,
     /// Limit of a percentile, in microseconds, for which headroom is found.
     pub headroom: Option<(Quantile, u64)>,
     /// Target whose calls have a timeout, and the timeout in microseconds; without one, the one that is suggested.
@@ -128,6 +137,27 @@ enum ChangeText {
     Queue(QueueText, i64, i64),
     /// Queue, [`USUAL`].
     UsualQueue(QueueText, String),
+    /// [`MOVE`]; the service that moves, nothing for all; tag and value of the place.
+    Move(String, String, String, String),
+    /// [`WAIT`]; who calls, who is called, the tag to cross, each nothing for any; share in millionths, microseconds.
+    Wait(String, String, String, String, i64, i64),
+    /// The same, and [`WITHIN`].
+    Within(String, String, String, String, String),
+}
+
+/// Begins a service that runs elsewhere.
+const MOVE: &str = "move";
+/// Begins another time of calls outside of what answers.
+const WAIT: &str = "wait";
+/// Stands for the time of calls that stay within one place.
+const WITHIN: &str = "within";
+
+fn any_text(name: &Option<String>) -> String {
+    name.clone().unwrap_or_default()
+}
+
+fn parse_any(text: String) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty())
 }
 
 /// A queue as it is written: its name, then service and operation of whoever sends and of whoever receives.
@@ -236,6 +266,7 @@ impl FlowChoice {
             "tau" => self.tau_ppm = parse_tau(value),
             "whatif" => self.changes = parse_changes(value),
             "target" => self.target = parse_target(value),
+            "place" => self.place_key = parse_any(value.to_owned()),
             "headroom" => self.headroom = parse_target(value),
             "timeout" => {
                 let timeout: Option<(TargetText, Option<u64>)> = serde_json::from_str(value).ok();
@@ -262,6 +293,7 @@ impl FlowChoice {
             ("tau", self.tau_ppm.map(tau_text)),
             ("whatif", (self.changes != Changes::default()).then(|| changes_text(&self.changes))),
             ("target", self.target.map(|(quantile, us)| format!("{}:{us}", quantile.name()))),
+            ("place", self.place_key.clone()),
             ("headroom", self.headroom.map(|(quantile, us)| format!("{}:{us}", quantile.name()))),
             ("timeout", self.timeout.as_ref().and_then(timeout)),
         ];
@@ -332,9 +364,27 @@ fn changes_text(changes: &Changes) -> String {
             ChangeText::UsualQueue(QueueText::of(queue), USUAL.to_owned())
         }
     });
+    let moves = changes.moves.iter().cloned();
+    let moves = moves.map(|c| ChangeText::Move(MOVE.to_owned(), any_text(&c.service), c.key, c.value));
+    let waits = changes.waits.iter().map(|WaitChange { calls, time }| {
+        let [caller, callee, across] = [&calls.caller, &calls.callee, &calls.across].map(any_text);
+        match time {
+            WaitTime::By { share_ppm, add_us } => {
+                ChangeText::Wait(WAIT.to_owned(), caller, callee, across, *share_ppm, *add_us)
+            }
+            WaitTime::Within | WaitTime::Levels(_) => {
+                ChangeText::Within(WAIT.to_owned(), caller, callee, across, WITHIN.to_owned())
+            }
+        }
+    });
     let list = latencies.chain(parallel).chain(beside).chain(timeouts).chain(subjects).chain(queues);
-    let list: Vec<ChangeText> = list.collect();
+    let list: Vec<ChangeText> = list.chain(moves).chain(waits).collect();
     serde_json::to_string(&list).unwrap_or_default()
+}
+
+fn calls_between(names: [String; 3]) -> CallsBetween {
+    let [caller, callee, across] = names.map(parse_any);
+    CallsBetween { caller, callee, across }
 }
 
 fn parse_changes(text: &str) -> Changes {
@@ -382,6 +432,21 @@ fn parse_changes(text: &str) -> Changes {
                 changes.queues.push(QueueTimeChange { queue: queue.queue(), time: SubjectTime::Usual });
             }
             ChangeText::UsualQueue(..) => {}
+            ChangeText::Move(word, service, key, value) if word == MOVE => {
+                changes.moves.push(Move { service: parse_any(service), key, value, levels: None });
+            }
+            ChangeText::Move(..) => {}
+            ChangeText::Wait(word, caller, callee, across, share_ppm, add_us) if word == WAIT => {
+                let calls = calls_between([caller, callee, across]);
+                changes.waits.push(WaitChange { calls, time: WaitTime::By { share_ppm, add_us } });
+            }
+            ChangeText::Within(word, caller, callee, across, within)
+                if word == WAIT && within == WITHIN && !across.is_empty() =>
+            {
+                let calls = calls_between([caller, callee, across]);
+                changes.waits.push(WaitChange { calls, time: WaitTime::Within });
+            }
+            ChangeText::Wait(..) | ChangeText::Within(..) => {}
             ChangeText::Beside(service, operation, callees) => {
                 changes.beside.push(CallsBeside { parent: Endpoint { service, operation }, callees });
             }
@@ -469,7 +534,26 @@ mod tests {
                     time,
                 })
                 .to_vec(),
+                moves: [Some("cart"), None]
+                    .map(|service| Move {
+                        service: service.map(str::to_owned),
+                        key: "service.version".to_owned(),
+                        value: "1.7=\"".to_owned(),
+                        levels: None,
+                    })
+                    .to_vec(),
+                waits: [WaitTime::By { share_ppm: -500_000, add_us: 10 }, WaitTime::Within]
+                    .map(|time| WaitChange {
+                        calls: CallsBetween {
+                            caller: Some("a".to_owned()),
+                            callee: None,
+                            across: Some("zone".to_owned()),
+                        },
+                        time,
+                    })
+                    .to_vec(),
             },
+            place_key: Some("sku&".to_owned()),
             target: Some((Quantile::P95, 300_000)),
             headroom: Some((Quantile::P95, 420_000)),
             timeout: Some((CallTarget::Endpoint(Endpoint::new("a", "GET /")), Some(200_000))),
@@ -517,9 +601,10 @@ mod tests {
         assert_eq!(address, Address::default());
         let no_subjects = [
             r#"whatif=[["in:a","odd"],["a",1,2],["at:a","usual"],["own:a",[1]],["in:a",[]]]"#,
+            r#"whatif=[["go","a","b","c"],["wait","a","b","","within"],["late","a","b","c",1,2],["wait","a","b","c","d"]]"#,
             r#"timeout=["own:a",1]&whatif=[[["q","a","b","c","d"],"odd"],[["q"],1,2]]"#,
         ];
-        assert_eq!(no_subjects.map(Address::parse), [Address::default(), Address::default()]);
+        assert_eq!(no_subjects.map(Address::parse), [(); 3].map(|()| Address::default()));
     }
 
     #[test]

@@ -51,6 +51,10 @@ pub fn panel_words(panel: FlowPanel) -> (&'static str, &'static str) {
             "Parallelise",
             "Calls that run one after the other without need, and what side by side would save",
         ),
+        FlowPanel::Deployments => (
+            "Deployments",
+            "Versions, zones, hosts and other places that are slower than the others in the same minutes",
+        ),
         FlowPanel::Queues => ("Queues", "How long messages wait between who sends and who receives them"),
     }
 }

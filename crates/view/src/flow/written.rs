@@ -3,7 +3,8 @@
 
 use super::changes::{QUEUE, queue_of, set_queue};
 use pathlight_engine::flow::{
-    CallTarget, ChangeOf, Changes, LatencyChange, NodeName, Parallel, Quantile, SubjectChange, SubjectTime,
+    CallTarget, CallsBetween, ChangeOf, Changes, LatencyChange, Move, NodeName, Parallel, Quantile,
+    SubjectChange, SubjectTime, WaitChange, WaitTime,
 };
 use pathlight_engine::queues::{QueueEdge, QueuesReport};
 use pathlight_engine::run::Session;
@@ -12,18 +13,72 @@ use pathlight_engine::verdict::{ServicePart, Subject};
 use pathlight_trace::Endpoint;
 use std::borrow::Borrow;
 
-/// A change of the time of an endpoint or a subject: its name as written, and the change.
-pub type WhatIfChange = (String, SubjectTime);
+/// A change as it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WhatIfChange {
+    /// Another time of an endpoint, a subject or a queue, by its name.
+    Time(String, SubjectTime),
+    /// A service, or all of them, runs elsewhere.
+    Move(Move),
+    /// Calls take another time outside of what answers.
+    Wait(WaitChange),
+}
 
-/// Reads `SERVICE:OPERATION=-50%`, `in:SERVICE=usual`, `=+500us`, `=gone` and the like.
+/// Begin a service that runs elsewhere, and calls between services.
+const MOVE: &str = "move:";
+const NETWORK: &str = "network:";
+
+/// Reads `SERVICE:OPERATION=-50%`, `in:SERVICE=usual`, `=+500us`, `=gone`, `move:SERVICE@KEY=VALUE`, `network:A>B=-50%` and the like.
 ///
 /// # Errors
 /// How to write it.
 pub fn change(text: &str) -> Result<WhatIfChange, &'static str> {
-    let parsed = text
-        .rsplit_once('=')
-        .and_then(|(name, time)| SubjectTime::parse(time).map(|time| (name.to_owned(), time)));
-    parsed.ok_or("write SERVICE:OPERATION=-50%, in:SERVICE=-50% or queue:NAME=-50%, or =+500us, =-2ms, =+1s, =gone, =usual")
+    let moved = || text.strip_prefix(MOVE).and_then(moved).map(WhatIfChange::Move);
+    let wait = || text.strip_prefix(NETWORK).and_then(wait).map(WhatIfChange::Wait);
+    let time = || {
+        let (name, time) = text.rsplit_once('=')?;
+        Some(WhatIfChange::Time(name.to_owned(), SubjectTime::parse(time)?))
+    };
+    moved().or_else(wait).or_else(time).ok_or(
+        "write SERVICE:OPERATION=-50%, in:SERVICE=-50%, queue:NAME=-50%, network:A>B=-50% (* is any service), or =+500us, =-2ms, \
+         =+1s, =gone, =usual; or move:SERVICE@KEY=VALUE, network:A>B@KEY=within",
+    )
+}
+
+/// Reads `cart@service.version=1.7` or `*@zone=b`.
+fn moved(text: &str) -> Option<Move> {
+    let (service, place) = text.split_once('@')?;
+    let (key, value) = place.split_once('=').filter(|(key, _)| !key.is_empty())?;
+    Some(Move { service: any(service)?, key: key.to_owned(), value: value.to_owned(), levels: None })
+}
+
+/// Reads `web>cart=-50%`, `*>*=-50%` or `web>cart@zone=within`.
+fn wait(text: &str) -> Option<WaitChange> {
+    let (calls, time) = text.rsplit_once('=')?;
+    let (ends, across) = match calls.rsplit_once('@') {
+        Some((_, "")) => return None,
+        Some((ends, key)) => (ends, Some(key.to_owned())),
+        None => (calls, None),
+    };
+    let (caller, callee) = ends.split_once('>')?;
+    let calls = CallsBetween { caller: any(caller)?, callee: any(callee)?, across };
+    let time = match time.trim() {
+        "within" => calls.across.as_ref().map(|_| WaitTime::Within)?,
+        amount => {
+            let (share_ppm, add_us) = LatencyChange::parse_amount(amount)?;
+            WaitTime::By { share_ppm, add_us }
+        }
+    };
+    Some(WaitChange { calls, time })
+}
+
+/// Returns the service that a text names, `*` for any; nothing is no service.
+fn any(text: &str) -> Option<Option<String>> {
+    match text {
+        "" => None,
+        "*" => Some(None),
+        name => Some(Some(name.to_owned())),
+    }
 }
 
 /// Reads `p99=300ms`: which percentile, and what it is to be in microseconds.
@@ -89,6 +144,25 @@ pub fn call_target(sessions: &[impl Borrow<Session>], text: &str) -> Result<Call
     }
 }
 
+/// Checks that services and a tag are loaded.
+fn check_loaded(
+    sessions: &[impl Borrow<Session>],
+    services: [&Option<String>; 2],
+    key: Option<&String>,
+) -> Result<(), String> {
+    for service in services.into_iter().flatten() {
+        let mut loaded = sessions.iter().flat_map(|session| session.borrow().set.endpoints());
+        if !loaded.any(|(name, _)| name == service) {
+            return Err(format!("no service {service:?} in these traces"));
+        }
+    }
+    let is_there = |key: &str| sessions.iter().any(|of| of.borrow().set.tags.find_key(key).is_some());
+    match key.filter(|key| !is_there(key)) {
+        Some(key) => Err(format!("no tag {key:?} in these traces")),
+        None => Ok(()),
+    }
+}
+
 /// Returns a call of a parent: an endpoint, with `#k` for the k-th call of it, `#rest` for those folded into one.
 fn node(sessions: &[impl Borrow<Session>], text: &str) -> Result<NodeName, String> {
     let (name, index) = match text.rsplit_once('#') {
@@ -113,7 +187,21 @@ pub fn add_times(
     of: ChangeOf,
     wanted: &[WhatIfChange],
 ) -> Result<(), String> {
-    for (name, time) in wanted {
+    for change in wanted {
+        let (name, time) = match change {
+            WhatIfChange::Time(name, time) => (name, time),
+            WhatIfChange::Move(to) => {
+                check_loaded(sessions, [&to.service, &None], Some(&to.key))?;
+                changes.moves.push(to.clone());
+                continue;
+            }
+            WhatIfChange::Wait(wait) => {
+                let CallsBetween { caller, callee, across } = &wait.calls;
+                check_loaded(sessions, [caller, callee], across.as_ref())?;
+                changes.waits.push(wait.clone());
+                continue;
+            }
+        };
         let endpoint = endpoint(sessions, name);
         // A service may be called like a part: an endpoint of that name goes first.
         let subject =
@@ -139,7 +227,8 @@ pub fn names_queues(sessions: &[impl Borrow<Session>], wanted: &[WhatIfChange]) 
 }
 
 /// Returns whether a change is of queues, written `queue:NAME`.
-fn is_of_queue(sessions: &[impl Borrow<Session>], (name, _): &WhatIfChange) -> bool {
+fn is_of_queue(sessions: &[impl Borrow<Session>], change: &WhatIfChange) -> bool {
+    let WhatIfChange::Time(name, _) = change else { return false };
     // A service may be called like that: an endpoint of that name goes first.
     name.starts_with(QUEUE) && endpoint(sessions, name).is_err()
 }
@@ -171,7 +260,8 @@ pub(super) fn add_queues(
     report: &QueuesReport,
     wanted: &[WhatIfChange],
 ) -> Result<(), String> {
-    for (text, time) in wanted {
+    for change in wanted {
+        let WhatIfChange::Time(text, time) = change else { continue };
         let name = text.strip_prefix(QUEUE).unwrap_or(text);
         let is_named = |edge: &&QueueEdge| {
             let Endpoint { service, operation } = &edge.receiver;
@@ -223,12 +313,34 @@ mod tests {
     #[test]
     fn names_are_cut_where_their_form_says() {
         let by = |share_ppm, add_us| SubjectTime::By { share_ppm, add_us };
-        assert_eq!(change("a:b=c=-50%"), Ok(("a:b=c".to_owned(), by(-500_000, 0))));
-        assert_eq!(change("a:b=gone"), Ok(("a:b".to_owned(), by(-1_000_000, 0))));
-        assert_eq!(change("in:b=+2ms"), Ok(("in:b".to_owned(), by(0, 2_000))));
-        assert_eq!(change("in:b=usual"), Ok(("in:b".to_owned(), SubjectTime::Usual)));
+        let timed = |name: &str, time| Ok(WhatIfChange::Time(name.to_owned(), time));
+        assert_eq!(change("a:b=c=-50%"), timed("a:b=c", by(-500_000, 0)));
+        assert_eq!(change("a:b=gone"), timed("a:b", by(-1_000_000, 0)));
+        assert_eq!(change("in:b=+2ms"), timed("in:b", by(0, 2_000)));
+        assert_eq!(change("in:b=usual"), timed("in:b", SubjectTime::Usual));
+        // A service may be called like that.
+        assert_eq!(change("move:b=-50%"), timed("move:b", by(-500_000, 0)));
+        let name = |text: &str| text.to_owned();
+        let moved = |service: Option<&str>, key: &str, value: &str| {
+            let service = service.map(name);
+            Ok(WhatIfChange::Move(Move { service, key: name(key), value: name(value), levels: None }))
+        };
+        assert_eq!(
+            change("move:cart@service.version=1.7=x"),
+            moved(Some("cart"), "service.version", "1.7=x")
+        );
+        assert_eq!(change("move:*@zone="), moved(None, "zone", ""));
+        let waits = |caller: Option<&str>, across: Option<&str>, time| {
+            let calls = CallsBetween { caller: caller.map(name), callee: None, across: across.map(name) };
+            Ok(WhatIfChange::Wait(WaitChange { calls, time }))
+        };
+        let half = WaitTime::By { share_ppm: -500_000, add_us: 0 };
+        assert_eq!(change("network:*>*=-50%"), waits(None, None, half));
+        assert_eq!(change("network:a>*@zone=within"), waits(Some("a"), Some("zone"), WaitTime::Within));
+        let unclear = ["network:a>b=within", "network:a>b=slow", "move:cart@=b", "move:@zone=b", "a:b"];
+        assert!(unclear.iter().all(|text| change(text).is_err()));
         assert_eq!(target("p99=300ms"), Ok((Quantile::P99, 300_000)));
         let wrong = ["p98=1ms", "p99", "p99=-1ms", "p99=50%", "p99=gone", "p99=0us"];
-        assert!(wrong.iter().all(|text| target(text).is_err()) && change("a:b").is_err());
+        assert!(wrong.iter().all(|text| target(text).is_err()));
     }
 }

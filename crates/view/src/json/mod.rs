@@ -12,6 +12,7 @@ pub mod schema;
 
 pub use crate::anomalies::json::{anomaly, anomaly_evaluation, labelled_faults, vectors};
 pub use crate::compare::json::compare;
+pub use crate::deployments::json::deployments;
 pub use crate::diagnosis::json::{aggregate_trace, diagnosis, diagnosis_sets};
 pub use crate::endpoints::json::{endpoints, histograms, tag_sums};
 pub use crate::errors::json::errors;

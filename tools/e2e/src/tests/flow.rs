@@ -215,6 +215,54 @@ pub async fn calls_that_could_run_side_by_side_are_those_of_the_binary_and_becom
     near("the mean of the what-if", before - after, groups[0]["saved_us"]["mean"].as_f64())
 }
 
+pub async fn slower_places_are_those_of_the_binary_and_become_a_what_if(page: &Page) -> Outcome {
+    let file = generated("zones.json", "--traces 900 --seed 4 --zones 4")?;
+    page.open("view=flow&panel=deployments").await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    let said = native(&["deployments", "--json"], &[&file])?;
+    let rows = said["slower"].as_array().cloned().unwrap_or_default();
+    let keys = page.attributes("[data-test='deployment']", "data-key").await?;
+    let sure = page.attributes("[data-test='deployment']", "data-sure").await?;
+    // A table has elements for the rows in sight only.
+    ensure((5..=rows.len()).contains(&keys.len()), || format!("{} of {}", keys.len(), rows.len()))?;
+    for ((row, key), sure) in rows.iter().zip(&keys).zip(&sure) {
+        same("key", key.as_str(), row["key"].as_str().unwrap_or_default())?;
+        same("sure", sure == "true", row["sure"] == true)?;
+    }
+    same("the first place", keys[0].as_str(), "cloud.availability_zone")?;
+    let sentence = page.text("[data-test='deployments-sentence']").await?;
+    ensure(sentence.contains("from one cloud.availability_zone to another"), || sentence.clone())?;
+    let json = exported(page, "[data-test='deployments']", "json").await?;
+    same("the export", serde_json::from_str::<Value>(&json)?, said.clone())?;
+    page.picture("flow-deployments").await?;
+    let open = "document.querySelector(\"[data-test='deployment']\").dispatchEvent(new MouseEvent('dblclick', { bubbles: true }))";
+    page.run(open).await?;
+    page.visible("[data-test='whatif-change']").await?;
+    page.ready().await?;
+    let pair = &rows[0]["of"]["calls"];
+    let change = format!(
+        "network:{}>{}@cloud.availability_zone=within",
+        pair[0].as_str().unwrap_or_default(),
+        pair[1].as_str().unwrap_or_default()
+    );
+    let then = native(&["flow", "--json", "--what-if", &change], &[&file])?;
+    let after = page.number("[data-test='after-mean']", "data-value").await?;
+    near("mean then", after, then["after"]["mean"].as_f64())?;
+    let before = page.number("[data-test='before-mean']", "data-value").await?;
+    ensure(after < before, || format!("{before} is no more than {after}"))?;
+    // By one tag of versions other rows are first.
+    page.run(
+        "const e = document.querySelector(\"[data-test='deployments-key']\"); e.value = 'version'; \
+              e.dispatchEvent(new Event('change'))",
+    )
+    .await?;
+    page.click("[data-test='panel-deployments']").await?;
+    page.ready().await?;
+    let keys = page.attributes("[data-test='deployment']", "data-key").await?;
+    ensure(!keys.is_empty() && keys.iter().all(|key| key == "version"), || format!("{keys:?}"))
+}
+
 pub async fn headroom_is_that_of_the_binary_and_becomes_a_what_if(page: &Page) -> Outcome {
     let file = flow_at(page, "&panel=headroom").await?;
     page.hidden("[data-test='room']").await?;

@@ -223,6 +223,7 @@ pub const ALL: &[Test] = tests![
     flow::predictions_and_savings_are_those_of_the_binary,
     flow::a_target_says_what_has_to_be_faster_and_becomes_a_what_if,
     flow::calls_that_could_run_side_by_side_are_those_of_the_binary_and_become_a_what_if,
+    flow::slower_places_are_those_of_the_binary_and_become_a_what_if,
     flow::headroom_is_that_of_the_binary_and_becomes_a_what_if,
     flow::a_timeout_of_the_selected_call_cuts_what_the_binary_says,
     flow::a_hundred_calls_are_shown,

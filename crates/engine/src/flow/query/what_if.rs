@@ -3,10 +3,13 @@
 use super::{NEEDS_SPANS, model};
 use crate::EngineError;
 use crate::flow::done::DoneWhatIf;
-use crate::flow::levels::{learn_levels, learn_waits};
+use crate::flow::levels::{learn_levels, learn_move, learn_waits};
 use crate::flow::paper::FlowSettings;
 use crate::flow::passes::FlowPass;
-use crate::flow::{self, CallsOf, Changes, FlowModel, PartTimes, QueueTimeChange, SubjectTime, WhatIfReport};
+use crate::flow::placed::TimedSpans;
+use crate::flow::{
+    self, CallsOf, Changes, FlowModel, PartTimes, QueueTimeChange, SubjectTime, WaitTime, WhatIfReport,
+};
 use crate::queues::query::sent;
 use crate::requests::{Selection, Until};
 use crate::run::query::Query;
@@ -66,13 +69,25 @@ pub(super) async fn learn_usual(
             *time = SubjectTime::Levels(learn_waits(&queue.receiver, &selected, &reference));
         }
     }
+    let times = async |of: &Selection, spans: TimedSpans| {
+        Ok::<_, EngineError>(PartTimes::merge(workers.flow(of, FlowPass::PartTimes { spans }).await?))
+    };
     for change in changes.subjects.iter_mut().filter(|change| change.time == SubjectTime::Usual) {
-        let times = async |of: &Selection| {
-            let pass = FlowPass::PartTimes { subject: change.subject.clone() };
-            Ok::<_, EngineError>(PartTimes::merge(workers.flow(of, pass).await?))
-        };
-        let (selected, reference) = try_join(times(selection), times(reference)).await?;
+        let spans = || TimedSpans::Subject(change.subject.clone());
+        let (selected, reference) = try_join(times(selection, spans()), times(reference, spans())).await?;
         change.time = SubjectTime::Levels(learn_levels(selected, reference));
+    }
+    // Places are compared within the selected requests.
+    for change in changes.moves.iter_mut().filter(|change| change.levels.is_none()) {
+        let [moved, there] = [false, true].map(|is_there| times(selection, change.spans(is_there)));
+        let (moved, there) = try_join(moved, there).await?;
+        change.levels = Some(learn_move(moved, there));
+    }
+    for change in changes.waits.iter_mut().filter(|change| change.time == WaitTime::Within) {
+        let spans = |cross| TimedSpans::Calls { calls: change.calls.clone(), cross };
+        let (across, within) =
+            try_join(times(selection, spans(true)), times(selection, spans(false))).await?;
+        change.time = WaitTime::Levels(learn_move(across, within));
     }
     Ok(())
 }

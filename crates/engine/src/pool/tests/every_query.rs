@@ -128,6 +128,7 @@ fn every() -> Vec<Vec<u8>> {
         queries::Parallelise { selection: all(), settings }.to_message(),
         queries::Headroom { selection: all(), settings, quantile: Quantile::P95, limit_us: 1_000_000 }
             .to_message(),
+        queries::Deployments { selection: all(), key: None }.to_message(),
     ]
     .into()
 }

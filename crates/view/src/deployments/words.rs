@@ -1,0 +1,216 @@
+//! Sentences about places that are slower than others.
+
+use crate::say::sentence::Sentence;
+use pathlight_base::format::{self, counted, duration, printable};
+use pathlight_engine::deployments::{
+    DeploymentFirst, DeploymentKind, DeploymentOf, DeploymentRow, DeploymentsReport, kind_of,
+};
+use pathlight_engine::queries::OverviewReport;
+
+/// Says what a comparison of places cannot know.
+pub const LIMITS: &str = "Requests of the same root endpoint are compared in the same minutes. What sends requests to one place \
+                          rather than another may still differ in what it asks.";
+
+/// Says why the table is empty.
+pub const EMPTY: &str =
+    "No service runs in several versions, zones, hosts or other places that can be compared.";
+
+/// Returns a place in words: `version 1.9.0`, `zone-b (cloud.availability_zone)`.
+pub(super) fn place_words(key: &str, value: &str) -> String {
+    let value = if value.is_empty() { "(empty)".to_owned() } else { printable(value) };
+    match kind_of(key) {
+        Some(DeploymentKind::Version) => format!("version {value}"),
+        _ => format!("{} {value}", printable(key)),
+    }
+}
+
+/// Returns the other places in words: the only one by name, else how many.
+fn others_words(row: &DeploymentRow) -> String {
+    match row.others.as_slice() {
+        [] => "within one".to_owned(),
+        [only] => printable(only),
+        others => format!("the {} others", others.len()),
+    }
+}
+
+/// Returns what is slower in a row.
+pub(super) fn of_words(of: &DeploymentOf) -> String {
+    match of {
+        DeploymentOf::Service(service) => printable(service),
+        DeploymentOf::Endpoint(endpoint) => {
+            printable(&format::endpoint(&endpoint.service, &endpoint.operation))
+        }
+        DeploymentOf::Calls(caller, callee) => format!("{} to {}", printable(caller), printable(callee)),
+    }
+}
+
+/// Returns how many times as long something takes, `1.52 times`.
+pub(super) fn times_words(row: &DeploymentRow) -> String {
+    row.beside.times().map_or_else(|| "longer than no time".to_owned(), |times| format!("{times:.2} times"))
+}
+
+/// Returns what a row says, in a sentence.
+pub fn row_sentence(row: &DeploymentRow) -> Sentence {
+    let (here, there) = (duration(row.beside.mean_us), duration(row.beside.other_mean_us));
+    let out = Sentence::default();
+    let out = match (&row.of, &row.value) {
+        (DeploymentOf::Calls(caller, callee), _) => out
+            .text("Calls of ")
+            .service(callee)
+            .text(" by ")
+            .service(caller)
+            .text(&format!(" from one {} to another spend ", printable(&row.key)))
+            .number(times_words(row))
+            .text(" as long outside of what answers as those within one: "),
+        (of, value) => {
+            let place = value.as_deref().map(|value| place_words(&row.key, value)).unwrap_or_default();
+            out.text(&format!("{} in {place} takes ", of_words(of)))
+                .number(times_words(row))
+                .text(&format!(" as long for its own work as in {}: ", others_words(row)))
+        }
+    };
+    let each = if matches!(row.of, DeploymentOf::Calls(..)) { "call" } else { "visit" };
+    let out = out.number(here).text(" against ").number(there);
+    let out = out.text(&format!(" per {each}, like requests in the same "));
+    let out = match row.beside.slot_minutes {
+        1 => out.text("minutes"),
+        minutes => out.number(minutes.to_string()).text(" minutes"),
+    };
+    out.text(".")
+}
+
+/// Returns the answer of a report: what costs most, or that nothing is slower.
+pub fn headline(report: &DeploymentsReport) -> Sentence {
+    let out = Sentence::default();
+    if report.facts.requests == 0 {
+        return out.text("There is no request here.");
+    }
+    if report.keys.is_empty() {
+        return out.text(&why_none(report));
+    }
+    let is_whole = |row: &&DeploymentRow| !matches!(row.of, DeploymentOf::Endpoint(_));
+    // Sure ones stand first, by what they cost.
+    let Some(worst) = report.sure().find(is_whole) else {
+        let keys: Vec<String> = report.keys.iter().map(|key| printable(&key.key)).collect();
+        return out.text(&format!(
+            "No service, and no call between services, is surely slower in one place than in others by {}.",
+            keys.join(", ")
+        ));
+    };
+    let of_all = format!(" of the mean latency of all {}.", counted(report.facts.requests, "request"));
+    let out = row_sentence(worst);
+    let out = match worst.cost_us {
+        us if us < 1.0 => return out.text(" It costs the mean latency next to nothing."),
+        us => out.text(" That costs ").number(duration(us)).text(&of_all),
+    };
+    // Calls across one border have one cause.
+    let is_beside = |row: &&DeploymentRow| row.value.is_none() && row.key == worst.key;
+    let calls: Vec<&DeploymentRow> = report.sure().filter(is_beside).collect();
+    if worst.value.is_some() || calls.len() < 2 {
+        return out;
+    }
+    let cost_us = calls.iter().map(|row| row.cost_us).sum::<f64>();
+    out.text(" Calls between ")
+        .number(counted(calls.len() as u64, "pair"))
+        .text(" of services wait longer there: ")
+        .number(duration(cost_us))
+        .text(" together.")
+}
+
+/// Returns why nothing was compared.
+pub fn why_none(report: &DeploymentsReport) -> String {
+    match (&report.key, report.left_out.as_slice()) {
+        (Some(key), []) => format!("No service runs with several values of {}.", printable(key)),
+        (_, []) => "No service runs in several places, as far as its tags say: service.version, deployment.environment, \
+                    cloud.availability_zone, host.name and the like. Another tag of processes may be chosen."
+            .to_owned(),
+        (_, keys) => {
+            let keys: Vec<String> = keys.iter().map(|key| printable(key)).collect();
+            format!("{} {} too many values to compare.", keys.join(", "), if keys.len() == 1 { "has" } else { "have" })
+        }
+    }
+}
+
+/// Returns the tags to choose from, as value and words; nothing chosen is all that are known to say where something runs. `chosen`
+/// is one that a link has, which these traces may not have.
+pub fn key_options(overview: &OverviewReport, chosen: Option<&str>) -> Vec<(String, String)> {
+    let all = (String::new(), "Versions, zones, hosts and the like".to_owned());
+    let several = overview.tag_keys.iter().filter(|tag| !tag.high_cardinality && tag.values.len() > 1);
+    let mut keys: Vec<&str> = several.map(|tag| tag.key.as_str()).collect();
+    keys.extend(chosen.filter(|chosen| !keys.contains(chosen)));
+    [all].into_iter().chain(keys.into_iter().map(|key| (key.to_owned(), printable(key)))).collect()
+}
+
+/// Returns that a value is new, for what begins at about that time.
+pub fn release(first: &DeploymentFirst) -> Sentence {
+    let out = Sentence::default().text(&release_words(first)).text(" at ");
+    out.number(format!("{} UTC", format::moment(first.first_us))).text(".")
+}
+
+/// Returns the same without its time.
+fn release_words(first: &DeploymentFirst) -> String {
+    format!("{} first runs in {}", printable(&first.service), place_words(&first.key, &first.value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathlight_engine::deployments::Beside;
+
+    fn row(of: DeploymentOf, key: &str, value: Option<&str>, others: &[&str]) -> DeploymentRow {
+        DeploymentRow {
+            key: key.to_owned(),
+            of,
+            value: value.map(str::to_owned),
+            others: others.iter().map(|&other| other.to_owned()).collect(),
+            beside: Beside { mean_us: 3_000.0, other_mean_us: 2_000.0, slot_minutes: 1, ..Beside::default() },
+            is_sure: true,
+            cost_us: 250.0,
+        }
+    }
+
+    #[test]
+    fn a_row_says_what_is_slower_where_and_than_what() {
+        let cart = || DeploymentOf::Service("cart".to_owned());
+        let said = |row: DeploymentRow| row_sentence(&row).to_text();
+        assert_eq!(
+            said(row(cart(), "service.version", Some("1.8"), &["1.7"])),
+            "cart in version 1.8 takes 1.50 times as long for its own work as in 1.7: 3.00\u{202f}ms against 2.00\u{202f}ms per \
+             visit, like requests in the same minutes."
+        );
+        let others = row(cart(), "host.name", Some("h1"), &["h2", "h3"]);
+        assert!(said(others).starts_with(
+            "cart in host.name h1 takes 1.50 times as long for its own work as in the 2 others: "
+        ));
+        let calls = DeploymentOf::Calls("web".to_owned(), "cart".to_owned());
+        assert!(said(row(calls, "zone", None, &[])).starts_with(
+            "Calls of cart by web from one zone to another spend 1.50 times as long outside of what answers as those within one: "
+        ));
+    }
+
+    #[test]
+    fn the_answer_is_what_costs_most() {
+        let mut report = DeploymentsReport::default();
+        assert_eq!(headline(&report).to_text(), "There is no request here.");
+        report.facts.requests = 40;
+        assert!(headline(&report).to_text().starts_with("No service runs in several places"));
+        report.key = Some("sku".to_owned());
+        assert_eq!(headline(&report).to_text(), "No service runs with several values of sku.");
+        report.keys = vec![pathlight_engine::deployments::DeploymentKey {
+            key: "sku".to_owned(),
+            alike: vec![],
+            services: 1,
+        }];
+        assert!(
+            headline(&report).to_text().ends_with("is surely slower in one place than in others by sku.")
+        );
+        report.rows = vec![row(DeploymentOf::Service("cart".to_owned()), "sku", Some("small"), &["large"])];
+        assert!(
+            headline(&report)
+                .to_text()
+                .ends_with(" That costs 250\u{202f}\u{b5}s of the mean latency of all 40 requests."),
+            "{}",
+            headline(&report).to_text()
+        );
+    }
+}
