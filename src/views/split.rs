@@ -1,7 +1,7 @@
 //! Times by the values of a tag in the page: violins and their table; see [`split`].
 
 use crate::canvas::PlotBackend;
-use crate::dom::{El, Listeners, div, el};
+use crate::dom::{El, Listeners, button, div, el, span};
 use crate::page::{Focus, Page};
 use crate::views::view::{PageView, SearchResult};
 use crate::widgets::chart_canvas::ChartCanvas;
@@ -16,6 +16,7 @@ use pathlight_engine::requests::Filter;
 use pathlight_engine::split::{SplitOf, SplitReport, SplitValue};
 use pathlight_trace::Endpoint;
 use pathlight_view::address::Address;
+use pathlight_view::deployments::{self, SplitProposal};
 use pathlight_view::draw::Theme;
 use pathlight_view::draw::axis::Scale;
 use pathlight_view::draw::plot::{ChartError, ChartSize};
@@ -24,6 +25,7 @@ use pathlight_view::json;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::split::{self, Offer};
 use pathlight_view::views::{View, WORKING};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Size of an exported chart.
@@ -95,6 +97,11 @@ pub struct SplitView {
     frame: ViewFrame,
     chart: Chart,
     title: El,
+    /// The split that is proposed, in words, and what it would change.
+    proposal: El,
+    proposal_words: El,
+    proposed: Rc<RefCell<Option<SplitProposal>>>,
+    shown_proposal: Option<u64>,
     select: El,
     of: Segments,
     sum: SumMenu,
@@ -131,6 +138,18 @@ impl SplitView {
             .button(keep, ("Linear", "", "axis-linear"), move || linear(true));
         let sum = SumMenu::new(page, keep);
         let title = div("note-line muted").test("split-title");
+        let proposed: Rc<RefCell<Option<SplitProposal>>> = Rc::default();
+        let taken = proposed.clone();
+        let take =
+            button("Split by it").class("quiet").test("split-proposal-take").on_click(keep, move || {
+                if let Some(SplitProposal { key, endpoint, .. }) = &*taken.borrow() {
+                    let (key, of) = (key.clone(), SplitOf::Calls(endpoint.clone()));
+                    page.change(|address| (address.split.key, address.split.of) = (Some(key), of));
+                }
+            });
+        let words = span("", "").test("split-proposal-words");
+        let proposal = div("note-line").test("split-proposal").child(&words).child(&take);
+        proposal.show(false);
         let table = CompanionTable::new(page, split::table()).on_open(move |row| filter_by(page, &row.value));
         let exports = export::menu(page, keep, "split", None, formats(chart, table));
         let tools = div("tools")
@@ -141,12 +160,19 @@ impl SplitView {
             .child(scales.element())
             .child(&exports);
         let below = div("companion").child(table.element());
-        let frame =
-            ViewFrame::new(View::Split, "split", chart, below).with(&tools).with(&title).with(&scroller);
+        let frame = ViewFrame::new(View::Split, "split", chart, below)
+            .with(&tools)
+            .with(&proposal)
+            .with(&title)
+            .with(&scroller);
         SplitView {
             frame: frame.table(table).fits(chart),
             chart,
             title,
+            proposal,
+            proposal_words: words,
+            proposed,
+            shown_proposal: None,
             select,
             of,
             sum,
@@ -154,6 +180,23 @@ impl SplitView {
             table,
             offered: None,
         }
+    }
+
+    /// Proposes to look at a place that is slower than others, unless it is shown.
+    fn propose(&mut self, page: Page) {
+        let slot = &page.queries().deployments;
+        if self.shown_proposal != Some(slot.revision()) {
+            self.shown_proposal = Some(slot.revision());
+            let found = slot.get().and_then(|report| deployments::split_proposal(&report));
+            let words = found.as_ref().map_or_else(String::new, |found| found.sentence.to_text());
+            self.proposal_words.set_text(&words);
+            self.proposed.replace(found);
+        }
+        let split = page.address().split.clone();
+        let is_news = self.proposed.borrow().as_ref().is_some_and(|found| {
+            split.key.as_deref() != Some(&found.key) || split.of.endpoint() != Some(&found.endpoint)
+        });
+        self.proposal.show(is_news);
     }
 
     fn offer(&mut self, page: Page) {
@@ -205,13 +248,14 @@ fn formats(chart: Chart, table: CompanionTable<SplitValue>) -> Vec<export::Forma
 }
 
 impl PageView for SplitView {
-    /// Report; whether there is a tag to split by, and whether that is known.
-    type Content = (u64, bool, bool);
+    /// Report; whether there is a tag to split by, and whether that is known; what is proposed.
+    type Content = (u64, bool, bool, u64);
 
     fn ask(page: Page, address: &Address) {
         let queries = page.queries();
         let (selection, of) = (address.selection(), address.split.of.clone());
         queries.proposals.want(page, queries::Proposals { selection: selection.clone(), of: of.clone() });
+        queries.deployments.want(page, queries::Deployments { selection: selection.clone(), key: None });
         if let Some(key) = key(page) {
             let sum = address.sum.clone();
             queries.split.want(page, queries::Split { selection, of, key, sum });
@@ -224,7 +268,8 @@ impl PageView for SplitView {
 
     fn content(&self, page: Page) -> Option<Self::Content> {
         let queries = page.queries();
-        Some((queries.split.revision(), key(page).is_some(), queries.proposals.is_waiting()))
+        let proposed = queries.deployments.revision();
+        Some((queries.split.revision(), key(page).is_some(), queries.proposals.is_waiting(), proposed))
     }
 
     fn is_stale(&self, page: Page) -> bool {
@@ -232,7 +277,7 @@ impl PageView for SplitView {
     }
 
     fn take(&mut self, page: Page, now: &Self::Content, _: Option<&Self::Content>) {
-        let (_, has_key, is_waiting) = *now;
+        let (_, has_key, is_waiting, _) = *now;
         let report = page.queries().split.get().filter(|_| has_key);
         let why = match &report {
             Some(report) => split::why_empty(page.address().range, report),
@@ -251,6 +296,7 @@ impl PageView for SplitView {
 
     fn show_choices(&mut self, page: Page) {
         self.offer(page);
+        self.propose(page);
         self.sum.update(page);
         let of = endpoint(page);
         for (at, (words, hint)) in (1..).zip(split::endpoint_choices(of.as_ref())) {

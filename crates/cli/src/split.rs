@@ -5,9 +5,11 @@ use super::table::TextColumn::{Left, Right};
 use super::table::{TextTable, more};
 use super::{Failure, parse};
 use pathlight_base::format::{count, counted, duration};
+use pathlight_engine::deployments::DeploymentsReport;
 use pathlight_engine::queries;
 use pathlight_engine::split::{ProposalsReport, ProposedValue, SplitOf, SplitReport, TagProposal};
 use pathlight_trace::Endpoint;
+use pathlight_view::deployments::{self, SplitProposal};
 use pathlight_view::endpoints::sums_note;
 use pathlight_view::{json, split};
 use std::fmt::Write as _;
@@ -47,11 +49,25 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             if args.common.json { json::split(&report)? + "\n" } else { to_text(&report, rows) }
         }
         None => {
-            let report = pool.run(queries::Proposals { selection, of })?;
-            if args.common.json { json::proposals(&report)? + "\n" } else { list(&report, rows) }
+            let report = pool.run(queries::Proposals { selection: selection.clone(), of })?;
+            if args.common.json {
+                json::proposals(&report)? + "\n"
+            } else {
+                let places = pool.run(queries::Deployments { selection, key: None })?;
+                slower_place(&places) + &list(&report, rows)
+            }
         }
     };
     if args.common.json { args.common.print(&text) } else { args.common.print_text(&text) }
+}
+
+/// Returns the split that shows a place that is slower than others; empty without one.
+fn slower_place(report: &DeploymentsReport) -> String {
+    let said = deployments::split_proposal(report).map(|SplitProposal { sentence, key, endpoint }| {
+        let Endpoint { service, operation } = endpoint;
+        format!("{}\n  split --tag {key} --endpoint '{service}:{operation}'\n\n", sentence.to_text())
+    });
+    said.unwrap_or_default()
 }
 
 fn list(report: &ProposalsReport, rows: usize) -> String {

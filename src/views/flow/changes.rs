@@ -9,7 +9,8 @@ use pathlight_engine::ids::NodeId;
 use pathlight_trace::Endpoint;
 use pathlight_view::flow;
 use pathlight_view::flow::changes::{
-    CHANGE_CHOICES, ChangeTarget, Wanted, chips, neighbours, queue_words, set_parallel, subject_options,
+    CHANGE_CHOICES, ChangeTarget, NETWORK_WORDS, Wanted, chips, neighbours, queue_words, set_parallel,
+    subject_options,
 };
 use pathlight_view::say::subject::subject_words;
 use std::cell::{Cell, RefCell};
@@ -254,16 +255,18 @@ impl ChangeControls {
         }
         self.controls.show(target.is_some());
         self.title.clear();
-        let is_subject = matches!(target, Some(ChangeTarget::Subject(_) | ChangeTarget::Queue(_)));
-        self.questions.element().show(!is_subject);
-        self.gone.show(!is_subject);
-        self.usual.show(is_subject);
+        let is_call = matches!(target, Some(ChangeTarget::Endpoint(_)));
+        let has_usual = matches!(target, Some(ChangeTarget::Subject(_) | ChangeTarget::Queue(_)));
+        self.questions.element().show(is_call);
+        self.gone.show(is_call);
+        self.usual.show(has_usual);
         match &target {
             Some(ChangeTarget::Endpoint(Endpoint { service, operation })) => {
                 self.title.add(&names::endpoint(service, operation));
             }
             Some(ChangeTarget::Subject(subject)) => self.title.add(&span("", &subject_words(subject))),
             Some(ChangeTarget::Queue(queue)) => self.title.add(&span("", &queue_words(queue))),
+            Some(ChangeTarget::Network) => self.title.add(&span("", NETWORK_WORDS)),
             None => {
                 let words =
                     "Select a call in the chart or the table to change it, or a part of a service above.";

@@ -4,7 +4,7 @@ use super::DeploymentOf;
 use super::keys::{DeploymentKind, kind_of};
 use crate::flame::{Observer, PathFinder, PathTable};
 use crate::flow::OwnTime;
-use crate::flow::placed::service_numbers;
+use crate::flow::placed::{process_value, service_numbers};
 use crate::requests::Weighing;
 use crate::verdict::answer_of_other_service;
 use pathlight_base::sort::CompactSort as _;
@@ -142,8 +142,10 @@ pub struct DeploymentsObserver {
     /// By endpoint, the number of its service; then the numbers of services.
     service_of: Vec<u32>,
     services: FxHashMap<String, u32>,
-    /// By number of a key: whether its values are compared, and whether those of both sides of a call are.
-    is_wanted: Vec<(bool, bool)>,
+    /// By number of a key: whether its values are compared.
+    is_wanted: Vec<bool>,
+    /// Numbers of those of which the values of both sides of a call are compared.
+    place_keys: Vec<u32>,
     requests: Weights,
     /// By place, then hash of the root endpoint and minute.
     cells: FxHashMap<(Place, u64, u64), Cell>,
@@ -170,16 +172,14 @@ impl DeploymentsObserver {
         let service_of = service_numbers(set);
         let names = set.endpoints().map(|(service, _)| service.to_owned());
         let services = names.zip(service_of.iter().copied()).collect();
-        let is_wanted = (0..set.tags.key_count() as u32).map(|number| {
-            let name = set.tags.key_name(number);
-            let kind = kind_of(name);
-            match key {
-                Some(key) => (name == key, name == key),
-                None => (kind.is_some(), kind == Some(DeploymentKind::Place)),
-            }
-        });
+        let is_wanted = |name: &str| key.map_or_else(|| kind_of(name).is_some(), |key| name == key);
+        // Nobody knows what a tag is about that only a person has chosen.
+        let is_place = |name: &str| kind_of(name).is_none_or(|kind| kind == DeploymentKind::Place);
+        let names = || (0..set.tags.key_count() as u32).map(|number| (number, set.tags.key_name(number)));
+        let place_keys = names().filter(|(_, name)| is_wanted(name) && is_place(name));
         DeploymentsObserver {
-            is_wanted: is_wanted.collect(),
+            is_wanted: names().map(|(_, name)| is_wanted(name)).collect(),
+            place_keys: place_keys.map(|(number, _)| number).collect(),
             overlap,
             weighing,
             finder: PathFinder::default(),
@@ -204,7 +204,7 @@ impl DeploymentsObserver {
             let before = self.pairs.len();
             for &pair in set.tags.pairs_of(tags) {
                 let (key, value) = set.tags.pair(pair);
-                if !self.is_wanted.get(key as usize).is_some_and(|wanted| wanted.0) {
+                if !self.is_wanted[key as usize] {
                     continue;
                 }
                 match self.pairs.iter().position(|&known| set.tags.pair(known).0 == key) {
@@ -222,17 +222,9 @@ impl DeploymentsObserver {
     fn note_call(&mut self, set: &TraceSet, (call, answer): (u32, u32), us: u64, path_us: u64) {
         let service = |row: u32| self.service_of[set.named_endpoint(row).0 as usize];
         let calls = Thing::Calls(service(call), service(answer));
-        let (from, to) = (set.process_of(call).tags, set.process_of(answer).tags);
-        for &pair in set.tags.pairs_of(from) {
-            let (key, value) = set.tags.pair(pair);
-            if !self.is_wanted.get(key as usize).is_some_and(|wanted| wanted.1) {
-                continue;
-            }
-            let other =
-                set.tags.pairs_of(to).iter().map(|&pair| set.tags.pair(pair)).find(|other| other.0 == key);
-            if let Some((_, other)) = other {
-                let place = (calls, if other == value { WITHIN } else { ACROSS }, key);
-                self.found.push((place, us, path_us));
+        for &key in &self.place_keys {
+            if let (Some(from), Some(to)) = (process_value(set, call, key), process_value(set, answer, key)) {
+                self.found.push(((calls, if from == to { WITHIN } else { ACROSS }, key), us, path_us));
             }
         }
     }
@@ -278,7 +270,9 @@ impl DeploymentsObserver {
                 .parent_of(span)
                 .filter(|_| span != root)
                 .map(|parent| self.visit_of[(parent - root) as usize]);
-            let visit = match above.filter(|&visit| self.visits[visit as usize].service == service) {
+            let visit = match above
+                .filter(|&visit| self.visits.get(visit as usize).is_some_and(|it| it.service == service))
+            {
                 Some(visit) => visit,
                 None => {
                     self.visits.push(Visit { service, entry: span, own_us: 0, path_us: 0 });
@@ -291,7 +285,8 @@ impl DeploymentsObserver {
                 Some(answer) => self.note_call(set, (row, tree.row(answer)), us, path_us),
                 None => {
                     let visit = &mut self.visits[visit as usize];
-                    (visit.own_us, visit.path_us) = (visit.own_us + us, visit.path_us + path_us);
+                    visit.own_us = visit.own_us.saturating_add(us);
+                    visit.path_us = visit.path_us.saturating_add(path_us);
                 }
             }
             span += 1;
@@ -303,10 +298,10 @@ impl DeploymentsObserver {
         self.found.compact_sort();
         for same in self.found.chunk_by(|a, b| a.0 == b.0) {
             let place = same[0].0;
-            let sum_us: u64 = same.iter().map(|found| found.1).sum();
+            let sum = |of: fn(&(Place, u64, u64)) -> u64| same.iter().map(of).fold(0, u64::saturating_add);
             let cell = self.cells.entry((place, root, start_us / MINUTE_US)).or_default();
-            cell.us.add(sum_us / same.len() as u64, weight);
-            cell.path_us.add(same.iter().map(|found| found.2).sum(), weight);
+            cell.us.add(sum(|found| found.1) / same.len() as u64, weight);
+            cell.path_us.add(sum(|found| found.2), weight);
             let first = self.firsts.entry(place).or_insert(u64::MAX);
             *first = start_us.min(*first);
         }
@@ -362,7 +357,7 @@ impl Observer for DeploymentsObserver {
                 by_place.entry(of).or_default().insert(at, seen);
             }
         }
-        for (number, _) in self.is_wanted.iter().enumerate().filter(|(_, wanted)| wanted.0) {
+        for (number, _) in self.is_wanted.iter().enumerate().filter(|(_, wanted)| **wanted) {
             // Values of such a key are not stored, so no worker can say which requests have it.
             let key = set.tags.key_name(number as u32);
             let is_unknown = set.tags.is_high_cardinality(number as u32);

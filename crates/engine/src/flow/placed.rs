@@ -74,7 +74,7 @@ impl SetSpans {
             SetSpans::Work { is_of_service, service_of, key, value, is_there } => {
                 let Some(key) = *key else { return false };
                 is_of_service[endpoint]
-                    && value_of(set, row, key).is_some_and(|here| (here == value) == *is_there)
+                    && process_value(set, row, key).is_some_and(|here| (here == value) == *is_there)
                     && answer_of_other_service(set, tree, span, service_of).is_none()
             }
             SetSpans::Calls { is_caller, is_callee, service_of, across, cross } => {
@@ -87,7 +87,7 @@ impl SetSpans {
                     None => true,
                     Some(None) => false,
                     Some(Some(key)) => {
-                        let values = (value_of(set, row, *key), value_of(set, answer, *key));
+                        let values = (process_value(set, row, *key), process_value(set, answer, *key));
                         matches!(values, (Some(from), Some(to)) if (from != to) == *cross)
                     }
                 };
@@ -106,7 +106,7 @@ impl Move {
 }
 
 /// Returns the value that the process of a row has of a tag; of several the smallest.
-fn value_of(set: &TraceSet, row: u32, key: u32) -> Option<&str> {
+pub(crate) fn process_value(set: &TraceSet, row: u32, key: u32) -> Option<&str> {
     let pairs = set.tags.pairs_of(set.process_of(row).tags).iter();
     pairs.map(|&pair| set.tags.pair(pair)).filter(|(number, _)| *number == key).map(|(_, value)| value).min()
 }

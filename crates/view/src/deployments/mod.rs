@@ -6,4 +6,6 @@ mod words;
 
 pub(crate) use table::changes;
 pub use table::{DeploymentLine, table};
-pub use words::{EMPTY, LIMITS, headline, key_options, release, row_sentence, why_none};
+pub use words::{
+    EMPTY, LIMITS, SplitProposal, headline, key_options, release, row_sentence, split_proposal, why_none,
+};

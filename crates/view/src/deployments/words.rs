@@ -6,6 +6,7 @@ use pathlight_engine::deployments::{
     DeploymentFirst, DeploymentKind, DeploymentOf, DeploymentRow, DeploymentsReport, kind_of,
 };
 use pathlight_engine::queries::OverviewReport;
+use pathlight_trace::Endpoint;
 
 /// Says what a comparison of places cannot know.
 pub const LIMITS: &str = "Requests of the same root endpoint are compared in the same minutes. What sends requests to one place \
@@ -129,6 +130,37 @@ pub fn why_none(report: &DeploymentsReport) -> String {
             format!("{} {} too many values to compare.", keys.join(", "), if keys.len() == 1 { "has" } else { "have" })
         }
     }
+}
+
+/// A split that shows a place that is slower: what it says, the tag, and the endpoint whose time is split.
+pub struct SplitProposal {
+    /// What is slower where.
+    pub sentence: Sentence,
+    /// The tag to split by.
+    pub key: String,
+    /// The endpoint whose calls are split.
+    pub endpoint: Endpoint,
+}
+
+/// Returns the split that shows the slower place that costs most, of those with one endpoint: versions, flags and environments
+/// first.
+pub fn split_proposal(report: &DeploymentsReport) -> Option<SplitProposal> {
+    let is_released = |key: &str| {
+        matches!(
+            kind_of(key),
+            Some(DeploymentKind::Version | DeploymentKind::Flag | DeploymentKind::Environment)
+        )
+    };
+    let of_endpoint = |row: &'_ DeploymentRow| match &row.of {
+        DeploymentOf::Endpoint(endpoint) => Some(SplitProposal {
+            sentence: row_sentence(row),
+            key: row.key.clone(),
+            endpoint: endpoint.clone(),
+        }),
+        DeploymentOf::Service(_) | DeploymentOf::Calls(..) => None,
+    };
+    let released = report.sure().filter(|row| is_released(&row.key)).find_map(of_endpoint);
+    released.or_else(|| report.sure().find_map(of_endpoint))
 }
 
 /// Returns the tags to choose from, as value and words; nothing chosen is all that are known to say where something runs. `chosen`

@@ -23,6 +23,12 @@ use pathlight_trace::Endpoint;
 /// Begins the value of a queue among what can be changed.
 pub(super) const QUEUE: &str = "queue:";
 
+/// Stands for the network between all services there.
+const NETWORK: &str = "network";
+
+/// What the time of calls between all services outside of what answers is called.
+pub const NETWORK_WORDS: &str = "Network between all services";
+
 /// Endpoints listed of those whose share changed, and of those that may take less than they do.
 pub const LISTED: usize = 12;
 
@@ -63,6 +69,8 @@ pub enum ChangeTarget {
     Subject(Subject),
     /// All messages in a queue.
     Queue(QueueName),
+    /// What calls between services, whichever they are, spend outside of what answers.
+    Network,
 }
 
 /// A change of an endpoint or a subject as a person makes it.
@@ -78,7 +86,8 @@ impl ChangeTarget {
     /// Reads what [`subject_options`] offers: a subject or a queue; `None` for the selected call.
     pub fn parse(text: &str) -> Option<ChangeTarget> {
         let queue = || Some(ChangeTarget::Queue(parse_queue(text.strip_prefix(QUEUE)?)?));
-        queue().or_else(|| Subject::parse(text).map(ChangeTarget::Subject))
+        let network = || (text == NETWORK).then_some(ChangeTarget::Network);
+        network().or_else(queue).or_else(|| Subject::parse(text).map(ChangeTarget::Subject))
     }
 
     /// Returns its value in that list; empty of an endpoint, which is chosen elsewhere.
@@ -87,6 +96,7 @@ impl ChangeTarget {
             ChangeTarget::Endpoint(_) => String::new(),
             ChangeTarget::Subject(subject) => subject.to_string(),
             ChangeTarget::Queue(queue) => format!("{QUEUE}{}", queue_text(queue)),
+            ChangeTarget::Network => NETWORK.to_owned(),
         }
     }
 
@@ -102,14 +112,27 @@ impl ChangeTarget {
                 let change = changes.queues.iter().find(|change| change.queue == *queue);
                 wanted_of(change.map(|change| &change.time))
             }
+            ChangeTarget::Network => {
+                let all = changes.waits.iter().find(|change| change.calls == CallsBetween::default());
+                let by = all.and_then(|change| match change.time {
+                    WaitTime::By { share_ppm, add_us } => Some((share_ppm / 10_000, add_us)),
+                    WaitTime::Within | WaitTime::Levels(_) => None,
+                });
+                let (percent, add_us) = by.unwrap_or_default();
+                Wanted::By((ChangeOf::OwnWork, percent, add_us))
+            }
         }
     }
 
-    /// Makes one change of it; one that changes nothing takes it away. Nothing is known of what endpoints usually take.
+    /// Makes one change of it; one that changes nothing takes it away. Nothing is known of what endpoints and the network usually
+    /// take.
     pub fn set(&self, changes: &mut Changes, wanted: Wanted) {
         match (self, wanted) {
             (ChangeTarget::Endpoint(endpoint), Wanted::By(amount)) => set_latency(changes, endpoint, amount),
-            (ChangeTarget::Endpoint(_), Wanted::Usual) => {}
+            (ChangeTarget::Endpoint(_) | ChangeTarget::Network, Wanted::Usual) => {}
+            (ChangeTarget::Network, Wanted::By((_, percent, add_us))) => {
+                set_network(changes, percent, add_us)
+            }
             (ChangeTarget::Subject(subject), _) => set_subject(changes, subject, subject_time(wanted)),
             (ChangeTarget::Queue(queue), _) => set_queue(changes, queue, subject_time(wanted)),
         }
@@ -123,7 +146,10 @@ impl ChangeTarget {
             }
             (ChangeTarget::Queue(_), _) => subject_time_words("message", &subject_time(wanted)),
             (ChangeTarget::Endpoint(_), Wanted::By(amount)) => amount_words(amount),
-            (ChangeTarget::Endpoint(_), Wanted::Usual) => String::new(),
+            (ChangeTarget::Network, Wanted::By((_, percent, add_us))) => {
+                time_words("call", percent * 10_000, add_us)
+            }
+            (ChangeTarget::Endpoint(_) | ChangeTarget::Network, Wanted::Usual) => String::new(),
         }
     }
 }
@@ -154,6 +180,15 @@ fn set_subject(changes: &mut Changes, subject: &Subject, time: SubjectTime) {
         (Some(at), false) => changes.subjects[at] = change,
         (None, true) => {}
         (None, false) => changes.subjects.push(change),
+    }
+}
+
+/// Makes one change of the network between all services; one that changes nothing takes it away.
+fn set_network(changes: &mut Changes, percent: i64, add_us: i64) {
+    changes.waits.retain(|change| change.calls != CallsBetween::default());
+    if (percent, add_us) != (0, 0) {
+        let time = WaitTime::By { share_ppm: percent * 10_000, add_us };
+        changes.waits.push(WaitChange { calls: CallsBetween::default(), time });
     }
 }
 
@@ -211,8 +246,8 @@ fn time_words(each: &str, share_ppm: i64, add_us: i64) -> String {
     if words.is_empty() { "as it is".to_owned() } else { words }
 }
 
-/// Returns what a what-if offers to change: the selected call, which is an empty value, the subjects of these services, and
-/// the queues, as [`ChangeTarget::parse`] reads them; values and words, the same subject of all services together.
+/// Returns what a what-if offers to change: the selected call, which is an empty value, the subjects of these services, the
+/// network, and the queues, as [`ChangeTarget::parse`] reads them; values and words, the same subject of all services together.
 pub fn subject_options(services: &[String], edges: &[QueueEdge]) -> Vec<(String, String)> {
     let queues = edges.iter().map(|edge| {
         let queue = queue_of(edge);
@@ -226,7 +261,8 @@ pub fn subject_options(services: &[String], edges: &[QueueEdge]) -> Vec<(String,
         })
     };
     let subjects = of_part(ServicePart::In).chain(of_part(ServicePart::Own));
-    [selected_call()].into_iter().chain(subjects).chain(queues).collect()
+    let network = (NETWORK.to_owned(), NETWORK_WORDS.to_owned());
+    [selected_call()].into_iter().chain(subjects).chain([network]).chain(queues).collect()
 }
 
 /// Returns the queue of an edge.

@@ -319,13 +319,25 @@ fn subjects_change_by_an_amount_or_to_what_is_usual() {
     );
     let offered = flow::changes::subject_options(&["a".to_owned(), "b".to_owned()], &[]);
     let words: Vec<&str> = offered.iter().map(|(_, words)| words.as_str()).collect();
-    let parts = ["Waiting for a", "Waiting for b", "Own work of a", "Own work of b"];
+    let network = flow::changes::NETWORK_WORDS;
+    let parts = ["Waiting for a", "Waiting for b", "Own work of a", "Own work of b", network];
     assert_eq!((words[0], &words[1..]), ("The selected call", &parts[..]));
     assert_eq!(Subject::parse(&offered[0].0), None);
     assert_eq!(
         Subject::parse(&offered[4].0),
         Some(Subject { service: "b".to_owned(), part: ServicePart::Own })
     );
+    let all = ChangeTarget::parse(&offered[5].0).unwrap();
+    let half = Wanted::By((ChangeOf::OwnWork, -50, 0));
+    all.set(&mut changes, half);
+    assert_eq!((all.wanted(&changes), changes.waits.len()), (half, 1));
+    let said = flow::changes::chips(&changes)
+        .into_iter()
+        .map(|(_, words)| words)
+        .find(|words| words.starts_with("Network"));
+    assert_eq!(said, Some(format!("{network}: 50.0\u{202f}% less")));
+    all.set(&mut changes, Wanted::By((ChangeOf::OwnWork, 0, 0)));
+    assert!(changes.waits.is_empty());
 }
 
 #[test]
