@@ -35,6 +35,9 @@ export interface Questions {
   /** Lists the tags whose values tell fast requests from slow ones. */
   proposals(options?: RequestOptions): Promise<Proposals>;
 
+  /** Finds versions, zones, hosts and other places that are slower than the others in the same minutes. */
+  deployments(options?: DeploymentsOptions): Promise<Deployments>;
+
   /** Shows which service calls which, how long requests wait for it, and what fails; with a baseline also what changed. */
   serviceMap(options?: RequestOptions & Against): Promise<ServiceMap>;
 
@@ -694,6 +697,81 @@ export interface Densities {
   learned: number;
 }
 
+/** The first request with a value that others came before. */
+export interface DeploymentFirst {
+  /** The tag of processes: a version, a flag or an environment. */
+  key: string;
+  /** The service. */
+  service: string;
+  /** Its new value. */
+  value: string;
+  /** Start of the first request with it, microseconds since the epoch. */
+  first_us: number;
+}
+
+/** A tag by which something was compared. */
+export interface DeploymentKey {
+  /** The tag of processes. */
+  key: string;
+  /** Other tags that divide the requests in the same way. */
+  alike: string[];
+  /** Services that run with several of its values. */
+  services: number;
+}
+
+/** What is compared. */
+export type DeploymentOf = {
+  service: string;
+} | {
+  endpoint: [string, string];
+} | {
+  calls: [string, string];
+};
+
+/**
+ * Which versions, zones, hosts and the like of a service are slower than its others, and which calls between services from
+ * one place to another. Like requests are compared in the same slots of time.
+ */
+export interface Deployments {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
+  /** Number of requests in the percentile range. */
+  requests: number;
+  /** The percentile range as `[from, to]`, in percent. */
+  band: [number, number];
+  /** The tag that was asked for; `null`: all that are known to say where something runs. */
+  key: string | null;
+  /** Tags by which something was compared. */
+  keys: DeploymentKey[];
+  /** Tags with too many values to compare. */
+  left_out: string[];
+  /**
+   * Places that are slower: first the sure ones; of these services and calls between services, then endpoints; the greatest
+   * cost first.
+   */
+  slower: Slower[];
+  /** Versions, flags and environments that begin after others, by time. */
+  firsts: DeploymentFirst[];
+}
+
+/** Options of a comparison of places. */
+export interface DeploymentsOptions {
+  /** Requests in which work of a service (`own:NAME`), waiting for it (`in:NAME`) or its calls (`out:NAME`) take longer than usual */
+  hit?: string | null;
+  /** Tag of processes to compare by; all that are known to say where something runs, unless set */
+  key?: string | null;
+  /** Operation of the root endpoint */
+  operation?: string | null;
+  /** Percentiles of latency: `95-99`, `P95`, `tail` */
+  range?: string | null;
+  /** Service of the root endpoint, with `operation` */
+  service?: string | null;
+  /** When requests end: with their answer, unless set */
+  until?: End | null;
+  /** Search: `region=eu -retry=true`, `error= OR "GET /cart"` */
+  where?: string | null;
+}
+
 /** Step 1: an endpoint, with its request types. */
 export interface DiagnosedEndpoint {
   /** Service name. */
@@ -1205,7 +1283,7 @@ export interface FailingService {
 }
 
 /** What a finding is about. */
-export type FindingKind = "changed" | "slow_tail" | "one_after_the_other" | "timeout" | "retries" | "redundant_calls" | "errors" | "who" | "since_when" | "hot_spot" | "waiting" | "worth_making_faster" | "abnormal" | "bursts" | "not_instrumented" | "work_after" | "outside_requests" | "read_with_care" | "queue";
+export type FindingKind = "changed" | "slow_tail" | "one_after_the_other" | "timeout" | "retries" | "redundant_calls" | "errors" | "slower_place" | "who" | "since_when" | "hot_spot" | "waiting" | "worth_making_faster" | "abnormal" | "bursts" | "not_instrumented" | "work_after" | "outside_requests" | "read_with_care" | "queue";
 
 /** A tag with a value. */
 export interface FindingTag {
@@ -2452,6 +2530,38 @@ export interface Since {
   requests: [number, number];
 }
 
+/** A place that is slower. */
+export interface Slower {
+  /** The tag of processes. */
+  key: string;
+  /** What is slower there: `{"service": name}`, `{"endpoint": [service, operation]}` or `{"calls": [caller, callee]}`. */
+  of: DeploymentOf;
+  /** The value of the tag there; `null`: calls that go from one value to another. */
+  value: string | null;
+  /** The values that it is compared with; none for calls, which are compared with those that stay within one value. */
+  others: string[];
+  /** Mean there, microseconds: of own work per visit, or of what a call takes outside of what answers. */
+  mean_us: number;
+  /** Mean elsewhere. */
+  other_mean_us: number;
+  /** How many times as long it takes there; `null` if it takes no time elsewhere. */
+  times: number | null;
+  /** The 95 % interval of the difference of the means; `null` if nothing varies. */
+  longer_us: Interval | null;
+  /** How likely such a difference is by chance alone. */
+  p: number;
+  /** Whether it is slower by more than chance: at most 5 % of those called so are not. */
+  sure: boolean;
+  /** What the mean latency of all requests loses to it on critical paths, microseconds. */
+  cost_us: number;
+  /** Requests there that are compared. */
+  requests: number;
+  /** Requests elsewhere that are compared with them. */
+  other_requests: number;
+  /** Width of the slots of time in which they are compared, minutes. */
+  slot_minutes: number;
+}
+
 /**
  * `--tag K` splits the latency of requests by the tag of their root span; with `--endpoint SERVICE:OPERATION` the
  * exclusive time on the critical path of one endpoint, by the tag of its spans: each call is a sample, or with
@@ -2930,7 +3040,10 @@ export interface WhatIf {
 
 /** Options of a what-if. */
 export interface WhatIfOptions {
-  /** Changes, all at once: `own:SERVICE=-50%`, `in:SERVICE=usual`, `SERVICE:OPERATION=-2ms`, `=gone`, `queue:NAME=-50%` (with `until: "done"`) */
+  /**
+   * Changes, all at once: `own:SERVICE=-50%`, `in:SERVICE=usual`, `SERVICE:OPERATION=-2ms`, `=gone`, `queue:NAME=-50%` (with `until: "done"`),
+   * `network:A>B=-50%`, `network:A>B@KEY=within`, `move:SERVICE@KEY=VALUE`; `*` is any service
+   */
   changes?: string[];
   /** Requests in which work of a service (`own:NAME`), waiting for it (`in:NAME`) or its calls (`out:NAME`) take longer than usual */
   hit?: string | null;
