@@ -205,7 +205,7 @@ impl FindingList {
                 page.change(|address| show_hit(&finding, address));
             }))
         });
-        let foot = match what_if_words(finding).filter(|_| !is_block) {
+        let foot = match what_if_words(finding).filter(|_| !is_block || finding.mended.is_none()) {
             Some(words) => foot.child(&self.what_if(page, finding, button(words))),
             None => foot,
         };

@@ -298,6 +298,7 @@ impl FindingsReport {
     #[must_use]
     pub fn with(&self, late: &LateFindings) -> FindingsReport {
         let mut report = self.clone();
+        let lead = report.findings.first().map(|finding| (finding.kind(), finding.place.clone()));
         for finding in &mut report.findings {
             let subject = finding.subject();
             let known = late.subjects.iter().find(|known| Some(&known.subject) == subject.as_ref());
@@ -388,6 +389,13 @@ impl FindingsReport {
         report.findings.extend(late.abnormal.clone());
         report.findings.extend(late.after.iter().cloned());
         sort_findings(&mut report.findings);
+        // What was the answer before stays it: every view shows the first finding, and most never ask for more.
+        let is_lead = |finding: &Finding| {
+            Some((finding.kind(), &finding.place)) == lead.as_ref().map(|lead| (lead.0, &lead.1))
+        };
+        if let Some(at) = report.findings.iter().position(is_lead) {
+            report.findings[..=at].rotate_right(1);
+        }
         report.left_out += report.findings.len().saturating_sub(MOST) as u64;
         report.findings.truncate(MOST);
         report

@@ -1,8 +1,8 @@
 //! Places that are slower than others, as a table.
 
-use super::words::{of_words, place_words, times_words};
+use super::words::place_words;
 use crate::table::{Column, Number, Table};
-use pathlight_base::format::printable;
+use pathlight_base::format::{DASH, THIN, printable};
 use pathlight_base::statistics::Interval;
 use pathlight_engine::deployments::{DeploymentOf, DeploymentRow, DeploymentsReport};
 use pathlight_engine::flow::{CallsBetween, Changes, Move, WaitChange, WaitTime};
@@ -51,7 +51,9 @@ impl DeploymentLine {
                 (Some((service, operation)), "own work".to_owned())
             }
             DeploymentOf::Service(service) => (None, format!("Own work of {}", printable(service))),
-            of @ DeploymentOf::Calls(..) => (None, format!("Calls from {}", of_words(of))),
+            DeploymentOf::Calls(caller, callee) => {
+                (None, format!("Calls from {} to {}", printable(caller), printable(callee)))
+            }
         }
     }
 
@@ -106,6 +108,7 @@ pub fn table() -> Table<DeploymentLine> {
             "The version, zone, host or other place in which it is slower",
             |line: &DeploymentLine| line.place().into(),
         )
+        .wide()
         .csv_as(&["key", "value"], |line| {
             vec![line.row().key.clone(), line.row().value.clone().unwrap_or_default()]
         }),
@@ -120,7 +123,12 @@ pub fn table() -> Table<DeploymentLine> {
             "Takes",
             "How many times as long it takes there",
             |line: &DeploymentLine| line.row().beside.times().map_or(Number::None, Number::from),
-            |line| times_words(line.row()),
+            |line| {
+                line.row()
+                    .beside
+                    .times()
+                    .map_or_else(|| DASH.to_owned(), |times| format!("{times:.2}{THIN}\u{d7}"))
+            },
         )
         .csv(&["times"]),
         Column::duration(

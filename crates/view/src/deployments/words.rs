@@ -28,25 +28,14 @@ pub(super) fn place_words(key: &str, value: &str) -> String {
 /// Returns the other places in words: the only one by name, else how many.
 fn others_words(row: &DeploymentRow) -> String {
     match row.others.as_slice() {
-        [] => "within one".to_owned(),
+        [] => String::new(),
         [only] => printable(only),
         others => format!("the {} others", others.len()),
     }
 }
 
-/// Returns what is slower in a row.
-pub(super) fn of_words(of: &DeploymentOf) -> String {
-    match of {
-        DeploymentOf::Service(service) => printable(service),
-        DeploymentOf::Endpoint(endpoint) => {
-            printable(&format::endpoint(&endpoint.service, &endpoint.operation))
-        }
-        DeploymentOf::Calls(caller, callee) => format!("{} to {}", printable(caller), printable(callee)),
-    }
-}
-
 /// Returns how many times as long something takes, `1.52 times`.
-pub(super) fn times_words(row: &DeploymentRow) -> String {
+fn times_words(row: &DeploymentRow) -> String {
     row.beside.times().map_or_else(|| "longer than no time".to_owned(), |times| format!("{times:.2} times"))
 }
 
@@ -54,30 +43,34 @@ pub(super) fn times_words(row: &DeploymentRow) -> String {
 pub fn row_sentence(row: &DeploymentRow) -> Sentence {
     let (here, there) = (duration(row.beside.mean_us), duration(row.beside.other_mean_us));
     let out = Sentence::default();
-    let out = match (&row.of, &row.value) {
-        (DeploymentOf::Calls(caller, callee), _) => out
-            .text("Calls of ")
-            .service(callee)
-            .text(" by ")
-            .service(caller)
-            .text(&format!(" from one {} to another spend ", printable(&row.key)))
-            .number(times_words(row))
-            .text(" as long outside of what answers as those within one: "),
+    let (out, of) = match (&row.of, &row.value) {
+        (DeploymentOf::Calls(caller, callee), _) => {
+            let out = out.text("Calls from ").service(caller).text(" to ").service(callee).text(" spend ");
+            let where_to = format!(" as long in the network when they cross {}: ", printable(&row.key));
+            (out.number(times_words(row)).text(&where_to), " per call.")
+        }
         (of, value) => {
             let place = value.as_deref().map(|value| place_words(&row.key, value)).unwrap_or_default();
-            out.text(&format!("{} in {place} takes ", of_words(of)))
-                .number(times_words(row))
-                .text(&format!(" as long for its own work as in {}: ", others_words(row)))
+            let out = match of {
+                DeploymentOf::Endpoint(endpoint) => out.name(endpoint),
+                of => out.service(of.service()),
+            };
+            let out = out.text(" takes ").number(times_words(row));
+            (
+                out.text(&format!(" as long in {place} as in {}: ", others_words(row))),
+                " of own work per visit.",
+            )
         }
     };
-    let each = if matches!(row.of, DeploymentOf::Calls(..)) { "call" } else { "visit" };
-    let out = out.number(here).text(" against ").number(there);
-    let out = out.text(&format!(" per {each}, like requests in the same "));
-    let out = match row.beside.slot_minutes {
-        1 => out.text("minutes"),
-        minutes => out.number(minutes.to_string()).text(" minutes"),
-    };
-    out.text(".")
+    out.number(here).text(" against ").number(there).text(of)
+}
+
+/// Returns what calls between several pairs of services lose to one border; the row is of those that lose most.
+pub fn border_sentence(row: &DeploymentRow, pairs: u64) -> Sentence {
+    let out = Sentence::default()
+        .text(&format!("Calls that cross {} spend more time in the network, between ", printable(&row.key)));
+    let out = out.number(counted(pairs, "pair")).text(" of services. ");
+    out.then(row_sentence(row))
 }
 
 /// Returns the answer of a report: what costs most, or that nothing is slower.
@@ -98,24 +91,21 @@ pub fn headline(report: &DeploymentsReport) -> Sentence {
             keys.join(", ")
         ));
     };
-    let of_all = format!(" of the mean latency of all {}.", counted(report.facts.requests, "request"));
-    let out = row_sentence(worst);
-    let out = match worst.cost_us {
-        us if us < 1.0 => return out.text(" It costs the mean latency next to nothing."),
-        us => out.text(" That costs ").number(duration(us)).text(&of_all),
-    };
     // Calls across one border have one cause.
     let is_beside = |row: &&DeploymentRow| row.value.is_none() && row.key == worst.key;
     let calls: Vec<&DeploymentRow> = report.sure().filter(is_beside).collect();
-    if worst.value.is_some() || calls.len() < 2 {
-        return out;
+    let (out, cost_us) = if worst.value.is_none() && calls.len() > 1 {
+        (border_sentence(worst, calls.len() as u64), calls.iter().map(|row| row.cost_us).sum())
+    } else {
+        (row_sentence(worst), worst.cost_us)
+    };
+    if cost_us < 1.0 {
+        return out.text(" It costs the mean latency next to nothing.");
     }
-    let cost_us = calls.iter().map(|row| row.cost_us).sum::<f64>();
-    out.text(" Calls between ")
-        .number(counted(calls.len() as u64, "pair"))
-        .text(" of services wait longer there: ")
+    let of_all = format!(" of the mean latency of all {}.", counted(report.facts.requests, "request"));
+    out.text(if calls.len() > 1 { " All of them cost " } else { " That costs " })
         .number(duration(cost_us))
-        .text(" together.")
+        .text(&of_all)
 }
 
 /// Returns why nothing was compared.
@@ -207,17 +197,19 @@ mod tests {
         let said = |row: DeploymentRow| row_sentence(&row).to_text();
         assert_eq!(
             said(row(cart(), "service.version", Some("1.8"), &["1.7"])),
-            "cart in version 1.8 takes 1.50 times as long for its own work as in 1.7: 3.00\u{202f}ms against 2.00\u{202f}ms per \
-             visit, like requests in the same minutes."
+            "cart takes 1.50 times as long in version 1.8 as in 1.7: 3.00\u{202f}ms against 2.00\u{202f}ms of own work per visit."
         );
         let others = row(cart(), "host.name", Some("h1"), &["h2", "h3"]);
-        assert!(said(others).starts_with(
-            "cart in host.name h1 takes 1.50 times as long for its own work as in the 2 others: "
-        ));
+        assert!(
+            said(others).starts_with("cart takes 1.50 times as long in host.name h1 as in the 2 others: ")
+        );
         let calls = DeploymentOf::Calls("web".to_owned(), "cart".to_owned());
-        assert!(said(row(calls, "zone", None, &[])).starts_with(
-            "Calls of cart by web from one zone to another spend 1.50 times as long outside of what answers as those within one: "
-        ));
+        let calls = row(calls, "zone", None, &[]);
+        let one = "Calls from web to cart spend 1.50 times as long in the network when they cross zone: 3.00\u{202f}ms against \
+                   2.00\u{202f}ms per call.";
+        assert_eq!(said(calls.clone()), one);
+        let all = "Calls that cross zone spend more time in the network, between 3 pairs of services. ";
+        assert_eq!(border_sentence(&calls, 3).to_text(), format!("{all}{one}"));
     }
 
     #[test]

@@ -552,12 +552,9 @@ fn since_when(out: Sentence, finding: &Finding, facts: &SinceWhenFacts) -> Sente
 
 /// Says which place is slower than others.
 fn slower_place(facts: &SlowerPlaceFacts) -> Sentence {
-    let out = deployments::row_sentence(&facts.row);
     match facts.pairs {
-        0 | 1 => out,
-        pairs => {
-            out.text(" So do calls between ").number(counted(pairs - 1, "other pair")).text(" of services.")
-        }
+        0 | 1 => deployments::row_sentence(&facts.row),
+        pairs => deployments::border_sentence(&facts.row, pairs),
     }
 }
 
