@@ -52,7 +52,7 @@ impl DeploymentLine {
             }
             DeploymentOf::Service(service) => (None, format!("Own work of {}", printable(service))),
             DeploymentOf::Calls(caller, callee) => {
-                (None, format!("Calls from {} to {}", printable(caller), printable(callee)))
+                (None, format!("{} \u{2192} {}", printable(caller), printable(callee)))
             }
         }
     }
@@ -112,12 +112,7 @@ pub fn table() -> Table<DeploymentLine> {
         .csv_as(&["key", "value"], |line| {
             vec![line.row().key.clone(), line.row().value.clone().unwrap_or_default()]
         }),
-        Column::text("than", "Than", "The places that it is compared with", |line: &DeploymentLine| {
-            let others: Vec<String> = line.row().others.iter().map(|other| printable(other)).collect();
-            if others.is_empty() { "within one".into() } else { others.join(", ").into() }
-        })
-        .low(3)
-        .csv(&["others"]),
+        Column::text_field("others", |line: &DeploymentLine| line.row().others.join(", ").into()),
         Column::said(
             "times",
             "Takes",
