@@ -99,7 +99,7 @@ impl DeploymentsPart {
             }
         }
         for by_place in sum.keys.values_mut() {
-            let is_more = by_place.as_ref().is_some_and(|by_place| has_too_many(by_place));
+            let is_more = by_place.as_ref().is_some_and(has_too_many);
             *by_place = by_place.take().filter(|_| !is_more);
         }
         sum
@@ -344,13 +344,13 @@ impl Observer for DeploymentsObserver {
                 }
             }
         };
-        let mut named: FxHashMap<Place, Vec<((u64, u64), Cell)>> = FxHashMap::default();
+        let mut named: FxHashMap<Place, Cells> = FxHashMap::default();
         for ((place, root, minute), cell) in self.cells {
-            named.entry(place).or_default().push(((root, minute), cell));
+            named.entry(place).or_default().insert((root, minute), cell);
         }
         for (place, cells) in named {
             let (key, of, at) = names(place);
-            let seen = Seen { first_us: self.firsts[&place], cells: cells.into_iter().collect() };
+            let seen = Seen { first_us: self.firsts[&place], cells };
             let by_place =
                 keys.entry(set.tags.key_name(key).to_owned()).or_insert_with(|| Some(ByPlace::new()));
             if let Some(by_place) = by_place {

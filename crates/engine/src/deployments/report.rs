@@ -105,6 +105,9 @@ pub struct DeploymentsReport {
 /// A value is new if it is this unlikely that requests before had it too and none was seen.
 const NEW_BY_CHANCE: f64 = 1e-3;
 
+/// How a key divides requests: of each thing requests and times of every place, whatever that is called.
+type Division = Vec<Vec<(u64, u128)>>;
+
 /// One thing by place.
 type Places = BTreeMap<Where, Seen>;
 
@@ -122,7 +125,7 @@ impl DeploymentsPart {
         }
         // Stable: equal ones stay by name.
         keys.compact_sort_by_key(|(key, _)| rank(key));
-        let mut divisions: Vec<(Vec<Vec<(u64, u128)>>, usize)> = Vec::new();
+        let mut divisions: Vec<(Division, usize)> = Vec::new();
         for (key, by_place) in keys {
             let several: BTreeMap<&DeploymentOf, &Places> =
                 by_place.iter().filter(|(_, places)| places.len() > 1).collect();
@@ -152,8 +155,8 @@ impl DeploymentsPart {
     }
 }
 
-/// Returns how a key divides requests, whatever its values are called: requests and times of each of them.
-fn division(several: &BTreeMap<&DeploymentOf, &Places>) -> Vec<Vec<(u64, u128)>> {
+/// Returns how a key divides requests.
+fn division(several: &BTreeMap<&DeploymentOf, &Places>) -> Division {
     let of = |places: &Places| {
         let mut sums: Vec<(u64, u128)> = (places.values())
             .map(|seen| {
