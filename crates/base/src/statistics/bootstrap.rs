@@ -219,4 +219,25 @@ mod tests {
         assert_eq!(share_intervals(set(3, 1), 3, 5), None);
         assert_eq!(share_intervals(vec![(0, Vec::new()); 3], 1, 5), None);
     }
+
+    /// Of a resample of two values the smaller is the greater of them in a quarter of cases, and the greater is the smaller one
+    /// in a quarter: the median is between in the other half.
+    #[test]
+    fn the_median_of_two_lies_between_them_half_of_the_time() {
+        let values = ones(&[0, 1000]);
+        let drawn = Drawn::of(&values).unwrap();
+        let mut random = Random::new(5, 0, 0);
+        let found: Vec<f64> = (0..4000).map(|_| resampled_percentile(&mut random, &drawn, 0.5)).collect();
+        let often = |value: f64| found.iter().filter(|&&median| median == value).count();
+        let (low, between, high) = (often(0.0), often(500.0), often(1000.0));
+        assert_eq!(low + between + high, 4000);
+        assert!(low.abs_diff(1000) < 120 && between.abs_diff(2000) < 120, "{low} {between} {high}");
+    }
+
+    #[test]
+    fn a_ratio_is_of_the_second_to_the_first() {
+        assert_eq!(ratio(&ones(&[10, 20]), &ones(&[30, 60]), 0.5), Some(3.0));
+        assert_eq!(ratio(&ones(&[0, 0]), &ones(&[30, 60]), 0.5), None);
+        assert_eq!(ratio(&ones(&[10, 20]), &[], 0.5), None);
+    }
 }
