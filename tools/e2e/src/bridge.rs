@@ -78,6 +78,10 @@ impl Inner {
             ("POST", ["execute", "async"]) => "WebDriver:ExecuteAsyncScript",
             ("GET", ["screenshot"]) => "WebDriver:TakeScreenshot",
             ("POST", ["element"]) => "WebDriver:FindElement",
+            ("POST", ["window", "new"]) => "WebDriver:NewWindow",
+            ("GET", ["window"]) => "WebDriver:GetWindowHandle",
+            ("POST", ["window"]) => "WebDriver:SwitchToWindow",
+            ("DELETE", ["window"]) => "WebDriver:CloseWindow",
             ("POST", ["frame"]) => {
                 parameters = json!({ "element": parameters["id"][ELEMENT] });
                 "WebDriver:SwitchToFrame"
@@ -95,7 +99,8 @@ impl Inner {
             _ => return fail(format!("{method} {path} is not known here")),
         };
         let mut answer = self.firefox.call(name, parameters)?;
-        Ok(answer["value"].take())
+        // Of windows it says more than a value.
+        Ok(if answer.get("value").is_some() { answer["value"].take() } else { answer })
     }
 
     /// Clicks an element. A row of a table has no place of its own for Firefox, but its cells have.
@@ -170,7 +175,9 @@ impl Inner {
             "Page.removeScriptToEvaluateOnNewDocument" => {
                 self.firefox.ask("script.removePreloadScript", json!({ "script": with["identifier"] }))
             }
-            "Emulation.setEmulatedMedia" | "Storage.clearDataForOrigin" => Ok(Value::Null),
+            "Emulation.setEmulatedMedia" | "Storage.clearDataForOrigin" | "Page.bringToFront" => {
+                Ok(Value::Null)
+            }
             _ => fail(format!("{name} is not known here")),
         }
     }
