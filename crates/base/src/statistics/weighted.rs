@@ -482,8 +482,9 @@ mod tests {
 
     #[test]
     fn wide_sums_are_divided_and_subtracted_exactly() {
-        let (a, b) = ((1 << 100) + 12_345, (1 << 63) + 77);
-        assert_eq!(WideSum::product(a, b).over(b), a);
+        for (a, b) in [((1 << 100) + 12_345, (1 << 63) + 77), ((1 << 127) + 12_345, (1 << 64) - 59)] {
+            assert_eq!(WideSum::product(a, b).over(b), a);
+        }
         // 7 * 2^128 / 2 is 3 * 2^128 and half of it, of which only the half has room.
         assert_eq!(WideSum { high: 7, low: 0 }.over(2), 1 << 127);
         let of = |number| WideSum::product(number, 1);

@@ -320,6 +320,20 @@ mod tests {
     }
 
     #[test]
+    fn of_what_is_read_only_the_last_byte_is_kept() {
+        let kept = |length: usize| {
+            let mut probe = Probe::new(Walker::new(0), 0);
+            probe.run(&LINES.as_bytes()[..length]);
+            probe.walker.keep_from()
+        };
+        let first = LINES.find("\n").unwrap();
+        assert_eq!((kept(0), kept(first)), (0, first as u64 - 1));
+        // In the middle of a span all of it is kept, and the byte before it.
+        let span = LINES.find("{\"traceId").unwrap();
+        assert_eq!(kept(span + 30), span as u64 - 1);
+    }
+
+    #[test]
     fn keys_rule_out_what_begins_otherwise() {
         let keys = Keys::of(br#" "a" : "x" , "b":1}"#, true);
         assert_eq!((keys.first.as_slice(), keys.second.as_slice()), (&br#""a""#[..], &br#""b""#[..]));

@@ -7,10 +7,10 @@ use pathlight_trace::TraceSet;
 /// Spans that were read, by their ids, and problems as (kind, offset).
 type Read = (Vec<String>, Vec<(ProblemKind, u64)>, Ended);
 
-fn read_in(text: &str, piece: usize) -> Read {
+fn read_in(text: &[u8], piece: usize) -> Read {
     let mut set = TraceSet::new();
     let mut reader = Reader::new("input", ReadOptions::default());
-    for bytes in text.as_bytes().chunks(piece) {
+    for bytes in text.chunks(piece) {
         let _ = reader.feed(bytes, &mut set);
     }
     let report = reader.finish(&mut set);
@@ -24,10 +24,12 @@ fn read_in(text: &str, piece: usize) -> Read {
 }
 
 /// Returns what a text gives, whatever its pieces.
-fn read(text: &str) -> Read {
+fn read(text: impl AsRef<[u8]>) -> Read {
+    let text = text.as_ref();
     let whole = read_in(text, text.len());
     for piece in [1, 2, 3, 7, 50] {
-        assert_eq!(read_in(text, piece), whole, "pieces of {piece}: {text}");
+        let shown = String::from_utf8_lossy(text);
+        assert_eq!(read_in(text, piece), whole, "pieces of {piece}: {shown}");
     }
     whole
 }
@@ -124,8 +126,20 @@ fn a_damaged_line_costs_itself_and_is_named_by_its_place() {
     // The bracket at depth 128 is one too many, and the line does not end what it begins.
     let deep = [(TooDeep, second + 128), (BadSyntax, second + 600)];
     assert_eq!(lines(&"[".repeat(600)), but(&["b", "d"], &deep));
-    // In a first line too.
-    assert_eq!(read(&format!("{{\"a\" 1}}\n{b}\n")), but(&["b"], &[(BadSyntax, 5)]));
+    // In a first line too, if what follows it, blank lines aside, is a document.
+    for blank in ["", "\n", " \n\t\n"] {
+        assert_eq!(read(&format!("{{\"a\" 1}}\n{blank}{b}\n")), but(&["b"], &[(BadSyntax, 5)]));
+    }
+    let (ids, problems, ended) = read(&format!("{{\"a\" 1}}\nnonsense\n{b}\n"));
+    assert!(ids.is_empty() && problems == [(BadSyntax, 5)] && matches!(ended, Ended::Failed(_)), "{ended:?}");
+    // After the first document any number of lines may be passed over.
+    assert_eq!(lines("nonsense\nmore of it\n\n-"), but(&["b", "d"], &[(BadSyntax, second)]));
+    // With the byte order mark of the next, and not with the number before it.
+    let marked = read(format!("{b}\nnonsense 77\n\u{feff}{d}\n"));
+    assert_eq!(marked, but(&["b", "d"], &[(BadSyntax, second)]));
+    // The beginning of a byte order mark at the end of a text is none.
+    let begun = [b.as_bytes(), b"\n\xef\xbb"].concat();
+    assert_eq!(read(begun), but(&["b"], &[(BadSyntax, second)]));
 }
 
 #[test]
