@@ -116,7 +116,7 @@ pub async fn a_day_of_exports_is_taken_and_memory_stays_small(_: &Page) -> Outco
     let minutes = std::env::var("PATHLIGHT_MINUTES").ok().and_then(|n| n.parse().ok()).unwrap_or(10);
     let folder = scratch()?.join("soak-listen");
     let _ = std::fs::remove_dir_all(&folder);
-    const LIMIT: u64 = 200_000_000;
+    const LIMIT: u64 = 20_000_000;
     let listening = Listening::start_with(&folder, &["--limit-size", &LIMIT.to_string()])?;
     let address = listening.page.trim_start_matches("http://");
     let host = address.split('/').next().unwrap_or_default().to_owned();
@@ -155,7 +155,7 @@ pub async fn a_day_of_exports_is_taken_and_memory_stays_small(_: &Page) -> Outco
     let path = folder.to_string_lossy().into_owned();
     let report: Value = serde_json::from_slice(&pathlight(&["inspect", "--json", &path])?)?;
     let spans = report["spans"].as_u64().unwrap_or_default();
-    ensure(spans > 0 && spans % (TRACES * SPANS) == 0, || format!("{spans} spans are kept"))?;
+    ensure(spans > 0 && spans.is_multiple_of(TRACES * SPANS), || format!("{spans} spans are kept"))?;
     let files = report["files"].as_array().into_iter().flatten();
     let problems: Vec<&Value> =
         files.map(|file| &file["problems"]).filter(|of| **of != Value::Array(vec![])).collect();
