@@ -64,6 +64,13 @@ fn otlp(id: &str, is_late: bool) -> String {
     format!(r#"{{"resourceSpans":[{{{first},{second}}}]}}"#)
 }
 
+/// A row of `otel_traces` in ClickHouse.
+fn row(id: &str) -> String {
+    format!(
+        r#"{{"Timestamp":"1970-01-01 00:00:01.000000000","TraceId":"a1","SpanId":"{id}","ParentSpanId":"","SpanName":"o","SpanKind":"Server","ServiceName":"s","ResourceAttributes":{{}},"SpanAttributes":{{}},"Duration":"5000","StatusCode":"Unset"}}"#
+    )
+}
+
 fn whole(ids: &[&str]) -> Read {
     (ids.iter().map(|id| (*id).to_owned()).collect(), Vec::new(), Ended::Whole)
 }
@@ -86,6 +93,9 @@ fn every_shape_is_walked_to_its_spans() {
         format!(r#"{{"result":{{"data":[{b},{c}]}}}}"#),
         format!("{}\n{}\n", otlp("b", false), otlp("c", true)),
         format!("[{},{}]", otlp("b", true), otlp("c", false)),
+        // Rows by a table, alone and in an answer beside what is none.
+        format!("{}\n{}\n", row("b"), row("c")),
+        format!(r#"{{"meta":[{{"name":"TraceId"}}],"data":[{},{}],"rows":2}}"#, row("b"), row("c")),
         // A key may be written with escapes, and what follows is found however it is spaced.
         format!(
             r#"{{"d\u0061ta" :
