@@ -119,7 +119,7 @@ fn a_damaged_line_costs_itself_and_is_named_by_its_place() {
     use ProblemKind::{BadSyntax, NotTraces, TooDeep};
     let (b, c, d) = (zipkin("b"), zipkin("c"), zipkin("d"));
     let second = b.len() + 1;
-    let lines = |middle: &str| read(&format!("{b}\n{middle}\n{d}\n"));
+    let lines = |middle: &str| read(format!("{b}\n{middle}\n{d}\n"));
     assert_eq!(lines(&c[..40]), but(&["b", "d"], &[(BadSyntax, second + 40)]));
     // A value is missing before the comma behind `"duration":`.
     let value = c.find("5,").unwrap();
@@ -138,9 +138,9 @@ fn a_damaged_line_costs_itself_and_is_named_by_its_place() {
     assert_eq!(lines(&"[".repeat(600)), but(&["b", "d"], &deep));
     // In a first line too, if what follows it, blank lines aside, is a document.
     for blank in ["", "\n", " \n\t\n"] {
-        assert_eq!(read(&format!("{{\"a\" 1}}\n{blank}{b}\n")), but(&["b"], &[(BadSyntax, 5)]));
+        assert_eq!(read(format!("{{\"a\" 1}}\n{blank}{b}\n")), but(&["b"], &[(BadSyntax, 5)]));
     }
-    let (ids, problems, ended) = read(&format!("{{\"a\" 1}}\nnonsense\n{b}\n"));
+    let (ids, problems, ended) = read(format!("{{\"a\" 1}}\nnonsense\n{b}\n"));
     assert!(ids.is_empty() && problems == [(BadSyntax, 5)] && matches!(ended, Ended::Failed(_)), "{ended:?}");
     // After the first document any number of lines may be passed over.
     assert_eq!(lines("nonsense\nmore of it\n\n-"), but(&["b", "d"], &[(BadSyntax, second)]));
@@ -167,7 +167,7 @@ fn a_document_that_is_cut_or_damaged_keeps_what_was_read_of_it() {
     // Without its comma nothing more is read of a list.
     let offset = b.len() as u64 + 2;
     let expected = (whole(&["b"]).0, vec![(ProblemKind::BadSyntax, offset)], Ended::Cut { offset });
-    assert_eq!(read(&format!("[{b} {c}]")), expected);
+    assert_eq!(read(format!("[{b} {c}]")), expected);
 }
 
 #[test]
@@ -177,8 +177,8 @@ fn a_trace_with_a_span_that_is_none_is_left_out_and_the_next_is_read() {
     let at = seven.find(",7]").unwrap() + 1;
     assert_eq!(read(&seven), but(&["c"], &[(ProblemKind::WrongType, at)]));
     let no_list = jaeger("a1", &[span("b")]).replace("[{", "{\"x\":{").replace("}],", "}},");
-    assert_eq!(read(&of(&no_list)), but(&["c"], &[(ProblemKind::NotTraces, 9)]));
+    assert_eq!(read(of(&no_list)), but(&["c"], &[(ProblemKind::NotTraces, 9)]));
     let no_table = jaeger("a1", &[span("b")]).replace("{\"p\":{\"serviceName\":\"s\"}}", "[]");
     let at = no_table.find("[]").unwrap() + 9;
-    assert_eq!(read(&of(&no_table)), but(&["c"], &[(ProblemKind::WrongType, at)]));
+    assert_eq!(read(of(&no_table)), but(&["c"], &[(ProblemKind::WrongType, at)]));
 }
