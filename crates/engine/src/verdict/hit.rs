@@ -255,6 +255,14 @@ mod tests {
     }
 
     #[test]
+    fn usual_are_the_faster_half_of_each_type_or_the_requests_that_are_given() {
+        let over_all = Selection { over_all: true, ..Selection::default() };
+        let faster = Selection::default().with_range(PercentileRange::open(0, 50_000));
+        assert_eq!(usual_requests(&over_all, None), faster);
+        assert_eq!(usual_requests(&faster, Some(&over_all)), over_all);
+    }
+
+    #[test]
     fn requests_of_types_that_are_not_known_are_not_judged() {
         let kind = |name: &str| RequestType::whole(pathlight_trace::Endpoint::new("shop", name));
         let limits = Limits::from([(kind("buy"), 10)]);
