@@ -447,3 +447,7 @@ pub fn is_declared_async(set: &TraceSet, row: u32, parent_row: u32, reading: Rea
 fn is_other_process(set: &TraceSet, a: u32, b: u32) -> bool {
     process_of(set, a) != process_of(set, b)
 }
+
+#[cfg(test)]
+#[path = "tree_tests.rs"]
+mod tests;

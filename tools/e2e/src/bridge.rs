@@ -78,6 +78,10 @@ impl Inner {
             ("POST", ["execute", "async"]) => "WebDriver:ExecuteAsyncScript",
             ("GET", ["screenshot"]) => "WebDriver:TakeScreenshot",
             ("POST", ["element"]) => "WebDriver:FindElement",
+            ("POST", ["window", "new"]) => "WebDriver:NewWindow",
+            ("GET", ["window"]) => "WebDriver:GetWindowHandle",
+            ("POST", ["window"]) => "WebDriver:SwitchToWindow",
+            ("DELETE", ["window"]) => "WebDriver:CloseWindow",
             ("POST", ["frame"]) => {
                 parameters = json!({ "element": parameters["id"][ELEMENT] });
                 "WebDriver:SwitchToFrame"
@@ -95,7 +99,8 @@ impl Inner {
             _ => return fail(format!("{method} {path} is not known here")),
         };
         let mut answer = self.firefox.call(name, parameters)?;
-        Ok(answer["value"].take())
+        // Of windows it says more than a value.
+        Ok(if answer.get("value").is_some() { answer["value"].take() } else { answer })
     }
 
     /// Clicks an element. A row of a table has no place of its own for Firefox, but its cells have.
@@ -160,16 +165,47 @@ impl Inner {
                 let size = json!({ "width": width + beside, "height": height + above });
                 self.firefox.call("WebDriver:SetWindowRect", size)
             }
-            // Firefox drags nothing from outside: the files are chosen.
-            "Input.dispatchDragEvent" if kind == "drop" => {
-                let files = with["data"]["files"].as_array().into_iter().flatten();
-                let files: Vec<&str> = files.filter_map(Value::as_str).collect();
-                self.firefox.type_into("[data-test='file-input']", &files.join("\n")).map(|()| Value::Null)
+            "Input.dispatchDragEvent" => self.drag(kind, with),
+            "Page.addScriptToEvaluateOnNewDocument" => {
+                let source = with["source"].as_str().unwrap_or_default();
+                let script = json!({ "functionDeclaration": format!("() => {{ {source} }}") });
+                let added = self.firefox.ask("script.addPreloadScript", script)?;
+                Ok(json!({ "identifier": added["script"] }))
             }
-            "Input.dispatchDragEvent" => Ok(Value::Null),
-            "Emulation.setEmulatedMedia" | "Storage.clearDataForOrigin" => Ok(Value::Null),
+            "Page.removeScriptToEvaluateOnNewDocument" => {
+                self.firefox.ask("script.removePreloadScript", json!({ "script": with["identifier"] }))
+            }
+            "Emulation.setEmulatedMedia" | "Storage.clearDataForOrigin" | "Page.bringToFront" => {
+                Ok(Value::Null)
+            }
             _ => fail(format!("{name} is not known here")),
         }
+    }
+
+    /// Drags files. Firefox lets nothing in from outside, so they are chosen in an input that is no part of the page, and
+    /// the page is told of a drag of its files.
+    fn drag(&mut self, kind: &str, with: &Value) -> Outcome<Value> {
+        if kind == "dragEnter" {
+            let script = "let input = document.getElementById('dragged-files'); \
+                if (!input) { input = document.createElement('input'); input.id = 'dragged-files'; \
+                    input.type = 'file'; input.multiple = true; document.documentElement.append(input); } \
+                input.value = ''";
+            self.firefox.run(script)?;
+            let files = with["data"]["files"].as_array().into_iter().flatten();
+            let files: Vec<&str> = files.filter_map(Value::as_str).collect();
+            self.firefox.type_into("#dragged-files", &files.join("\n"))?;
+        }
+        let script = format!(
+            "const at = {{ clientX: {}, clientY: {} }}; const input = document.getElementById('dragged-files'); \
+             const dataTransfer = new DataTransfer(); for (const file of input.files) dataTransfer.items.add(file); \
+             document.elementFromPoint(at.clientX, at.clientY).dispatchEvent(new DragEvent('{}', \
+                 {{ ...at, dataTransfer, bubbles: true, cancelable: true, composed: true }})); \
+             if ('{kind}' === 'drop') input.remove()",
+            with["x"],
+            with["y"],
+            kind.to_lowercase(),
+        );
+        self.firefox.run(&script)
     }
 
     fn act(&mut self, source: Value) -> Outcome<Value> {

@@ -171,16 +171,27 @@ impl Server {
 pub struct Listening {
     /// The address of the page that follows.
     pub page: String,
-    _running: Running,
+    running: Running,
 }
 
 impl Listening {
     /// Listens, with the built page, and writes to a folder.
     pub fn start(folder: &Path) -> Outcome<Self> {
+        Self::start_with(folder, &[])
+    }
+
+    /// Listens so, with further options.
+    pub fn start_with(folder: &Path, options: &[&str]) -> Outcome<Self> {
         let mut command = Command::new(binary()?);
         command.args(["listen", "--port", "0", "--every", "1", "--page"]).arg(dist()).arg("-o").arg(folder);
+        command.args(options);
         let (running, page) = start(&mut command, |line| line.strip_prefix("page: ").map(str::to_owned))?;
-        Ok(Self { page, _running: running })
+        Ok(Self { page, running })
+    }
+
+    /// Returns the bytes of its memory.
+    pub fn resident_bytes(&self) -> Option<u64> {
+        resident_bytes(&Path::new("/proc").join(self.running.0.id().to_string()))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::args::Arguments;
 use crate::files::read_folder;
 use crate::{Outcome, build, sh, tools};
 
-pub const USAGE: &str = "[builds|page]... [--only NAME]  two equal builds; long tests of page and server, in Chromium and Firefox";
+pub const USAGE: &str = "[builds|page]... [--only NAME]  two equal builds; long tests of page and programs, in Chromium and Firefox";
 
 pub fn run(arguments: &[String]) -> Outcome {
     let arguments = Arguments::parse(arguments, &[], &["--only"])?;

@@ -219,4 +219,25 @@ mod tests {
         assert_eq!(share_intervals(set(3, 1), 3, 5), None);
         assert_eq!(share_intervals(vec![(0, Vec::new()); 3], 1, 5), None);
     }
+
+    /// Of three values drawn from 0, 1000 and 1000 the smallest is 0 unless none is (8 of 27 ways), and the next is 0 where two
+    /// or all are (7 of 27). The quantile at 1/4 is half way between these two.
+    #[test]
+    fn a_quantile_of_a_resample_lies_between_two_of_its_values() {
+        let values = ones(&[0, 1000, 1000]);
+        let drawn = Drawn::of(&values).unwrap();
+        let mut random = Random::new(5, 0, 0);
+        let found: Vec<f64> = (0..2700).map(|_| resampled_percentile(&mut random, &drawn, 0.25)).collect();
+        let often = |value: f64| found.iter().filter(|&&of| of == value).count();
+        let (low, between, high) = (often(0.0), often(500.0), often(1000.0));
+        assert_eq!(low + between + high, 2700);
+        assert!(low.abs_diff(700) < 90 && between.abs_diff(1200) < 90, "{low} {between} {high}");
+    }
+
+    #[test]
+    fn a_ratio_is_of_the_second_to_the_first() {
+        assert_eq!(ratio(&ones(&[10, 20]), &ones(&[30, 60]), 0.5), Some(3.0));
+        assert_eq!(ratio(&ones(&[0, 0]), &ones(&[30, 60]), 0.5), None);
+        assert_eq!(ratio(&ones(&[10, 20]), &[], 0.5), None);
+    }
 }

@@ -94,4 +94,16 @@ mod tests {
         assert!(axis.density(&[]).is_empty());
         assert_eq!(LogAxis::new(5, 5).density(&[5, 5]).len(), 64);
     }
+
+    /// The axis is 9 doublings long, and half of 64 values lie at its 1st, half at its 8th doubling: 3.5 from their mean. The
+    /// kernel is 0.9 * 3.5 / 64^0.2 = 1.371 wide, so that of either half exp(-(3.5 / 1.371)^2 / 2) = 0.0385 is in the middle.
+    #[test]
+    fn a_kernel_is_as_wide_as_silverman_says() {
+        let values = [[3; 32], [511; 32]].concat();
+        let density = LogAxis::new(1, 1023).density(&values);
+        assert!(density[7] > 0.99 && density[56] > 0.99, "{density:?}");
+        for middle in [density[31], density[32]] {
+            assert!((middle - 2.0 * 0.0385).abs() < 0.005, "{middle}");
+        }
+    }
 }

@@ -225,4 +225,14 @@ mod tests {
             assert_eq!(LogHistogram::of_counts(&counts, 40), histogram);
         }
     }
+
+    #[test]
+    fn in_steps_the_value_after_the_last_of_many_equal_ones_is_found() {
+        // The median is half way from the last of those of the lower half to the first of the other.
+        let mut values = [vec![0; FEW + 1], vec![1000; FEW + 1]].concat();
+        let done = WorkCount::default();
+        let found =
+            all_at_once(async { percentile_in_steps(&mut values, 0.5, &mut Pace::telling(&done)).await });
+        assert_eq!(found, 500.0);
+    }
 }

@@ -470,4 +470,45 @@ mod tests {
         assert_eq!((median, error), (30.0, 5.0));
         assert_eq!(grouped_percentile(&[], 0.5), (0.0, 0.0));
     }
+
+    #[test]
+    fn the_error_of_a_share_is_that_of_the_definition() {
+        // Weights 3 at 10 and 4 at 20: sqrt(9 * 0.75^2 + 16 * 0.25^2) / 7 of a quarter that lies at or below 10.
+        let values = [(10, 3, 9), (20, 4, 16)];
+        let found = share_error(values.into_iter(), 10.0, 0.25);
+        assert!((found - (5.0625f64 + 1.0).sqrt() / 7.0).abs() < 1e-12, "{found}");
+        assert_eq!(share_error(std::iter::empty(), 10.0, 0.25), 0.0);
+    }
+
+    #[test]
+    fn wide_sums_are_divided_and_subtracted_exactly() {
+        for (a, b) in [((1 << 100) + 12_345, (1 << 63) + 77), ((1 << 127) + 12_345, (1 << 64) - 59)] {
+            assert_eq!(WideSum::product(a, b).over(b), a);
+        }
+        // 7 * 2^128 / 2 is 3 * 2^128 and half of it, of which only the half has room.
+        assert_eq!(WideSum { high: 7, low: 0 }.over(2), 1 << 127);
+        let of = |number| WideSum::product(number, 1);
+        assert_eq!((of(3).minus(of(5)), of(5).minus(of(3))), (-2.0, 2.0));
+        let above = WideSum { high: 1, low: 1 };
+        assert_eq!((above.minus(of(2)), of(2).minus(above)), (2f64.powi(128), -2f64.powi(128)));
+    }
+
+    #[test]
+    fn a_request_without_a_value_counts_as_0_and_one_with_0_too() {
+        let mut moments = WeightedMoments::default();
+        moments.add(10, weight(2.0));
+        let mut all = moments.weights;
+        all.add(weight(1.0));
+        // The mean is 20 / 3, its squared error (2^2 (10/3)^2 + (20/3)^2) / 3^2 = 800 / 81; 9 / 5 requests are effective, and
+        // 800 / 81 * (9 / 5)^2 / (4 / 5) is 40.
+        let found = moments.among(&all);
+        assert!((found.mean - 20.0 / 3.0).abs() < 1e-12 && (found.n - 1.8).abs() < 1e-12, "{found:?}");
+        assert!((found.variance - 40.0).abs() < 1e-9, "{found:?}");
+        moments.add(0, weight(1.0));
+        assert_eq!(moments.among(&moments.weights), found);
+        let mut zeros = WeightedMoments::default();
+        zeros.add(0, weight(1.0));
+        zeros.add(0, weight(5.0));
+        assert_eq!((zeros.mean(), zeros.squared_error()), (0.0, 0.0));
+    }
 }

@@ -263,4 +263,10 @@ mod tests {
         let hour = 3_600_000_017;
         assert_eq!(moments(&[hour; 1000]).variance(1000), 0.0);
     }
+
+    #[test]
+    fn in_another_unit_a_mean_is_divided_and_a_variance_twice() {
+        let of_us = MeanError { n: 3.0, mean: 20_000.0, variance: 4_000_000.0 };
+        assert_eq!(of_us.per(1000.0), MeanError { n: 3.0, mean: 20.0, variance: 4.0 });
+    }
 }

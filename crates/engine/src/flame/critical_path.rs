@@ -296,3 +296,225 @@ fn is_quiet(children: &[u32], starts: &mut Vec<u64>, tree: &Tree, from: u64, to:
     let first_after = starts.partition_point(|&s| s <= from);
     starts.get(first_after).is_none_or(|&s| s >= to)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::requests::PathSettings;
+    use pathlight_trace::{Flags, RawSpan, SpanId, TagSetId, TraceId};
+
+    /// A span as (name, parent, start and end in microseconds); the first of a trace is its root. Ids go up.
+    type Given = (&'static str, &'static str, u64, u64);
+    type Found = Vec<(&'static str, u64, u64)>;
+
+    fn load(spans: &[Given], overlap: Overlap) -> (TraceSet, Tree) {
+        let mut set = TraceSet::new();
+        let process = set.process("shop", "", TagSetId::EMPTY);
+        let id = |name: &str| spans.iter().position(|span| span.0 == name).map_or(0, |at| at as u64 + 1);
+        let mut raw: Vec<RawSpan> = spans
+            .iter()
+            .map(|&(name, parent, start_us, end_us)| RawSpan {
+                id: SpanId::hex(id(name)),
+                parent: SpanId::hex(id(parent)),
+                start_us,
+                duration_us: end_us - start_us,
+                operation: set.names.intern(name),
+                process,
+                tags: TagSetId::EMPTY,
+                flags: Flags::default(),
+            })
+            .collect();
+        set.add_trace(TraceId::hex(7), &mut raw).unwrap();
+        set.seal().unwrap();
+        let mut tree = Tree::default();
+        tree.load(&set, 0, PathSettings { overlap, ..PathSettings::default() });
+        (set, tree)
+    }
+
+    /// Returns the name of a span of a tree.
+    fn name(spans: &[Given], set: &TraceSet, tree: &Tree, span: u32) -> &'static str {
+        let is_it = |number: &u64| SpanId::hex(*number) == set.span_id(tree.row(span));
+        spans[(1..).find(is_it).unwrap() as usize - 1].0
+    }
+
+    fn strict() -> Overlap {
+        Overlap::preset("strict").unwrap()
+    }
+
+    /// Returns the segments of the path, found at once and step by step.
+    fn path(spans: &[Given], overlap: Overlap) -> Found {
+        let (set, tree) = load(spans, overlap);
+        let mut finder = PathFinder::default();
+        finder.find(&set, &tree, 0, overlap);
+        let found: Vec<Segment> = finder.segments().collect();
+        let entries = finder.entries().to_vec();
+        // One that is used again, for steps of one span.
+        finder.begin(&set, &tree, 0, overlap);
+        let mut steps = 1;
+        while !finder.step(&set, &tree, 1) {
+            steps += 1;
+        }
+        assert_eq!(finder.segments().collect::<Vec<_>>(), found);
+        assert_eq!(finder.entries(), entries);
+        assert_eq!(steps, (entries.len() - 1).max(1), "a step for each span below the root");
+        assert_eq!(entries.iter().map(|entry| entry.exclusive_us).sum::<u64>(), tree.duration_us(0));
+        let of =
+            |segment: &Segment| (name(spans, &set, &tree, segment.span), segment.start_us, segment.end_us);
+        found.iter().map(of).collect()
+    }
+
+    const R: Given = ("R", "", 100_000, 110_000);
+
+    #[test]
+    fn siblings_that_touch_are_all_on_the_path() {
+        let spans = [
+            ("R", "", 100, 200),
+            ("A", "R", 110, 130),
+            ("B", "R", 130, 150),
+            ("C", "R", 150, 170),
+            ("D", "R", 170, 190),
+        ];
+        let expected = [("R", 100, 110), ("A", 110, 130), ("B", 130, 150), ("C", 150, 170), ("D", 170, 190)];
+        let expected = [&expected[..], &[("R", 190, 200)]].concat();
+        for overlap in [Overlap::default(), strict()] {
+            assert_eq!(path(&spans, overlap), expected);
+        }
+    }
+
+    #[test]
+    fn an_overlap_within_the_tolerance_moves_the_earlier_and_what_is_below_it() {
+        let with_a =
+            |end| [R, ("A", "R", 101_000, end), ("A2", "A", 102_000, 103_000), ("B", "R", 104_000, 109_000)];
+        let moved = [
+            ("R", 100_000, 100_900),
+            ("A", 100_900, 101_900),
+            ("A2", 101_900, 102_900),
+            ("A", 102_900, 104_000),
+            ("B", 104_000, 109_000),
+            ("R", 109_000, 110_000),
+        ];
+        assert_eq!(path(&with_a(104_100), Overlap::default()), moved);
+        let last_alone = [("R", 100_000, 104_000), ("B", 104_000, 109_000), ("R", 109_000, 110_000)];
+        assert_eq!(path(&with_a(104_101), Overlap::default()), last_alone);
+        assert_eq!(path(&with_a(104_100), strict()), last_alone);
+    }
+
+    #[test]
+    fn an_overlap_in_which_another_begins_or_ends_is_none() {
+        // A and B overlap over [104000, 104100]; X ends or starts inside it, or at its ends.
+        let with_x = |start, end| {
+            let spans =
+                [R, ("A", "R", 101_000, 104_100), ("B", "R", 104_000, 109_000), ("X", "R", start, end)];
+            path(&spans, Overlap::default()).iter().any(|segment| segment.0 == "A")
+        };
+        assert!(!with_x(104_050, 104_060), "within");
+        assert!(!with_x(104_050, 108_000), "begins within");
+        assert!(!with_x(103_000, 104_001), "ends within");
+        assert!(!with_x(104_099, 108_000), "begins just within");
+        assert!(with_x(104_100, 108_000), "begins where it ends");
+        assert!(with_x(103_000, 104_000), "ends where it begins");
+    }
+
+    #[test]
+    fn what_moves_before_its_parent_is_clipped_or_empty_there() {
+        let clipped = [R, ("A", "R", 100_000, 104_050), ("B", "R", 104_000, 110_000)];
+        assert_eq!(path(&clipped, Overlap::default()), [("A", 100_000, 104_000), ("B", 104_000, 110_000)]);
+        // A moves to [99990, 100000], with what it calls: on the path, but nothing of it is left.
+        let wholly =
+            [R, ("A", "R", 100_000, 100_010), ("A2", "A", 100_002, 100_006), ("B", "R", 100_000, 110_000)];
+        // B starts with A, so A does not happen before it.
+        assert_eq!(path(&wholly, Overlap::default()), [("B", 100_000, 110_000)]);
+        let chain = [
+            R,
+            ("A", "R", 100_000, 100_050),
+            ("A2", "A", 100_010, 100_020),
+            ("B", "R", 100_010, 100_110),
+            ("C", "R", 100_050, 110_000),
+        ];
+        // B moves by 60 to [99950, 100050] and is clipped, A by 100 to [99900, 99950] and is empty.
+        assert_eq!(path(&chain, Overlap::default()), [("B", 100_000, 100_050), ("C", 100_050, 110_000)]);
+        let (set, tree) = load(&chain, Overlap::default());
+        let mut finder = PathFinder::default();
+        finder.find(&set, &tree, 0, Overlap::default());
+        let entries = finder.entries().iter();
+        let entries: Vec<_> = entries
+            .map(|entry| (name(&chain, &set, &tree, entry.span), entry.parent, entry.exclusive_us))
+            .collect();
+        assert_eq!(
+            entries,
+            [("R", NO_ROW, 0), ("C", 0, 9950), ("B", 0, 50), ("A", 0, 0)],
+            "A2 is not entered"
+        );
+    }
+
+    #[test]
+    fn an_empty_call_at_the_start_is_entered_and_one_of_which_nothing_is_left_there_is_not() {
+        // A moves by 50 and is clipped at 100000, where X ends then.
+        let names = |x: Given, below: Given| {
+            let spans = [R, ("A", "R", 100_000, 104_050), ("B", "R", 104_000, 110_000), x, below];
+            let (set, tree) = load(&spans, Overlap::default());
+            let mut finder = PathFinder::default();
+            finder.find(&set, &tree, 0, Overlap::default());
+            finder.entries().iter().map(|entry| name(&spans, &set, &tree, entry.span)).collect::<Vec<_>>()
+        };
+        let gone = names(("X", "A", 100_000, 100_050), ("Y", "X", 100_010, 100_020));
+        assert_eq!(gone, ["R", "B", "A", "X"]);
+        let empty = names(("X", "A", 100_050, 100_050), ("Y", "X", 100_050, 100_050));
+        assert_eq!(empty, ["R", "B", "A", "X", "Y"]);
+    }
+
+    #[test]
+    fn of_two_that_end_together_the_earlier_is_waited_for_and_then_the_lower_id() {
+        let spans =
+            [R, ("A", "R", 103_000, 109_000), ("B", "R", 102_000, 109_000), ("C", "R", 102_000, 109_000)];
+        let expected = [("R", 100_000, 102_000), ("B", 102_000, 109_000), ("R", 109_000, 110_000)];
+        assert_eq!(path(&spans, Overlap::default()), expected);
+    }
+
+    #[test]
+    fn of_a_part_nothing_is_earlier_or_later_than_it() {
+        let spans = [
+            R,
+            ("A", "R", 100_500, 101_500),
+            ("B", "R", 102_000, 106_000),
+            ("B1", "B", 102_500, 103_000),
+            ("B2", "B", 103_500, 104_500),
+            ("C", "R", 105_000, 109_000),
+        ];
+        let (set, tree) = load(&spans, Overlap::default());
+        let at = |wanted: &str| (0..6).find(|&span| name(&spans, &set, &tree, span) == wanted).unwrap();
+        let mut finder = PathFinder::default();
+        let mut found = |chain: &[&str], times| -> Found {
+            let chain: Vec<u32> = chain.iter().map(|name| at(name)).collect();
+            finder.find_within(&set, &tree, &chain, times, Overlap::default());
+            for (entry, span) in finder.entries().iter().zip(&chain) {
+                assert_eq!(entry.span, *span);
+            }
+            let of = |segment: Segment| {
+                (name(&spans, &set, &tree, segment.span), segment.start_us, segment.end_us)
+            };
+            finder.segments().map(of).collect()
+        };
+        // Until something happens in R at 104000: B runs, so the last to be done is A.
+        let root = [("R", 100_000, 100_500), ("A", 100_500, 101_500), ("R", 101_500, 104_000)];
+        assert_eq!(found(&["R"], (0, 104_000)), root);
+        // In B it is B1 that is done then; what B waited for is R's, and so is A.
+        let below = [
+            ("R", 100_000, 100_500),
+            ("A", 100_500, 101_500),
+            ("R", 101_500, 102_000),
+            ("B", 102_000, 102_500),
+            ("B1", 102_500, 103_000),
+            ("B", 103_000, 104_000),
+        ];
+        assert_eq!(found(&["R", "B"], (0, 104_000)), below);
+        // One that ends at that time is done.
+        let ended = [("B2", 103_500, 104_500)];
+        assert_eq!(found(&["R", "B"], (0, 104_500))[6..], ended);
+        assert_eq!(
+            found(&["R", "B"], (101_000, 104_000))[..2],
+            [("A", 101_000, 101_500), ("R", 101_500, 102_000)]
+        );
+        assert_eq!(found(&["R", "B"], (102_200, 104_000))[0], ("B", 102_200, 102_500));
+    }
+}

@@ -171,6 +171,7 @@ pub(super) fn greatest_sum(values: impl Iterator<Item = f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pathlight_base::statistics::Weight;
 
     #[test]
     fn scaled_bins_are_those_of_scaled_values_and_that_of_0_stays() {
@@ -186,5 +187,76 @@ mod tests {
         assert!((chance_margin(1000.0, 1000.0, 3) - 0.064).abs() < 0.0005);
         assert!(is_whole(0.67, (1000.0, 1000.0), 3) && !is_whole(0.66, (1000.0, 1000.0), 3));
         assert!(!is_whole(1.0, (0.0, 1000.0), 3));
+    }
+
+    fn sample(values: &[u64]) -> Sample {
+        let mut sample = Sample::default();
+        values.iter().for_each(|&us| sample.add(us, Weight::ONE));
+        sample
+    }
+
+    /// Returns expected time, excess, variance and spread of the mean of B.
+    fn excess(a: (&[u64], Scale), b: &[u64], likeness: Likeness, requests: u64) -> [f64; 4] {
+        let sum = excess_of((&sample(a.0), a.1), &sample(b), likeness, 0.1, &Weights::of_ones(requests));
+        [sum.expected_us, sum.excess_us, sum.variance, sum.spread]
+    }
+
+    #[test]
+    fn an_excess_is_that_of_the_definition() {
+        // n = 2, m = 1000, k = 4, mean of B 2000, SS 20,000 in each; 4 calls in 8 requests, so w = 1/2.
+        let (a, b) = ([900, 1100], [1900, 2000, 2000, 2100]);
+        let of = |likeness| excess((&a, Scale::ONE), &b, likeness, 8);
+        // vA = (20,000 + 1000^2) / 2 = 510,000 = vB; C = (255,000 + 127,500) * 3; V = (2.25 C + 100^2) / 4.
+        assert_eq!(of(Likeness::Same), [500.0, 500.0, 647_968.75, 1562.5]);
+        // vB = (20,000 + 2000^2) / 4 = 1,005,000; C = (255,000 + 251,250) * 3.
+        assert_eq!(of(Likeness::Similar), [500.0, 500.0, 856_796.875, 1562.5]);
+        // vA in place of vA / 2: C = (510,000 + 251,250) * 3.
+        assert_eq!(of(Likeness::Any), [500.0, 500.0, 1_287_109.375, 1562.5]);
+        // Half as great again: m = 1500, SS of A = 45,000; vA = 1,147,500 = vB; C = (573,750 + 286,875) * 3.
+        let scaled = excess((&a, Scale::grown_by(0.5)), &b, Likeness::Same, 8);
+        assert_eq!(scaled, [750.0, 250.0, (2.25 * 2_581_875.0 + 22_500.0) / 4.0, (11_250.0 + 1250.0) / 4.0]);
+        // vA = 50^2, though (0 + 10^2) / 2 is less; C = (1250 + 1250) * 3.
+        assert_eq!(
+            excess((&[10, 10], Scale::ONE), &[20, 20], Likeness::Same, 2),
+            [10.0, 10.0, 16_876.0, 0.0]
+        );
+    }
+
+    #[test]
+    fn sums_of_excesses_are_added_and_divided() {
+        let mut sum = Sum { expected_us: 100.0, excess_us: 10.0, variance: 16.0, spread: 25.0 };
+        assert!(!sum.has_grown(), "10 is twice the root of 25, not more");
+        let uncertain = sum.excess();
+        assert_eq!((uncertain.excess_us, uncertain.uncertainty_us), (10.0, 8.0));
+        let half = sum.part(0.5);
+        assert_eq!([half.expected_us, half.excess_us, half.variance, half.spread], [50.0, 5.0, 4.0, 6.25]);
+        sum.add(half);
+        assert_eq!([sum.expected_us, sum.excess_us, sum.variance, sum.spread], [150.0, 15.0, 20.0, 31.25]);
+        assert!(sum.has_grown());
+    }
+
+    #[test]
+    fn the_greatest_sum_is_that_of_any_number_of_first_values() {
+        assert_eq!(greatest_sum([0.25, 0.5, -0.75, 0.5].into_iter()), 0.75);
+        assert_eq!((greatest_sum([-1.0, 0.5].into_iter()), greatest_sum(std::iter::empty())), (0.0, 0.0));
+    }
+
+    #[test]
+    fn a_cell_moved_as_a_whole_if_most_of_its_values_did() {
+        // 100 values each: sqrt(ln(1 / 0.05) / 2 * 2 / 100) = 0.173 for one cell, 0.245 for twenty.
+        let cell = |slow: usize| {
+            let mut cell = Cell::default();
+            (0..100).for_each(|number| cell.add(if number < slow { 2000 } else { 1000 }, Weight::ONE));
+            cell
+        };
+        let moved = |a: usize, b: usize, scale, cells| moved_as_a_whole((&cell(a), scale), &cell(b), cells);
+        let one = |a, b| moved(a, b, Scale::ONE, 1);
+        assert!(one(0, 100) && one(100, 0) && one(0, 80) && one(80, 0));
+        assert!(!one(0, 77) && !one(77, 0) && !one(50, 50));
+        assert!(!moved(0, 80, Scale::ONE, 20) && moved(0, 85, Scale::ONE, 20));
+        // Twice as great are 8 bins: A's values are expected where B's are, or beyond.
+        assert!(!moved(0, 100, Scale::grown_by(1.0), 1) && moved(0, 0, Scale::grown_by(1.0), 1));
+        assert!(!moved_as_a_whole((&Cell::default(), Scale::ONE), &cell(0), 1));
+        assert!(!moved_as_a_whole((&cell(0), Scale::ONE), &Cell::default(), 1));
     }
 }

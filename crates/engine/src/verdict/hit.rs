@@ -234,9 +234,13 @@ impl Observer for RequestTimesObserver {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(target_arch = "wasm32")))]
 mod tests {
     use super::*;
+    use crate::queries::Requests;
+    use crate::test_spans::{Span, pool, span};
+    use crate::verdict::ServicePart;
+    use pathlight_trace::SpanKind;
 
     fn sorted(n: u64, us: u64) -> Vec<u64> {
         (0..n).map(|number| us + number).collect()
@@ -252,6 +256,34 @@ mod tests {
         let with_slow = |n: u64| [sorted(n, 1000), vec![90_000]].concat();
         assert_eq!(hit_limit_us(&with_slow(98)), Some(90_000));
         assert!(hit_limit_us(&with_slow(300)).is_some_and(|us| us < 3000), "one of many is not usual");
+    }
+
+    #[test]
+    fn usual_are_the_faster_half_of_each_type_or_the_requests_that_are_given() {
+        let over_all = Selection { over_all: true, ..Selection::default() };
+        let faster = Selection::default().with_range(PercentileRange::open(0, 50_000));
+        assert_eq!(usual_requests(&over_all, None), faster);
+        assert_eq!(usual_requests(&faster, Some(&over_all)), over_all);
+    }
+
+    #[test]
+    fn a_filter_keeps_the_requests_in_which_its_subject_takes_longer_than_in_the_faster_half() {
+        use SpanKind::Server;
+        // B takes 1001 to 1038 us, and 90,000 in the last two; 1 ms above the median of the faster half is the limit.
+        let time_us = |trace: u128| if trace > 38 { 90_000 } else { 1000 + trace as u64 };
+        let request = |trace| {
+            let us = time_us(trace);
+            [span(trace, 1, 0, Server, (0, us + 20), "A"), span(trace, 2, 1, Server, (10, us + 10), "B")]
+        };
+        let spans: Vec<Span> = (1..=40).flat_map(request).collect();
+        for workers in [1, 3] {
+            let subject = Subject { service: "B".into(), part: ServicePart::Own };
+            let selection = Selection { filters: vec![Filter::hit(subject)], ..Selection::default() };
+            let report = pool(&spans, workers).run(Requests { selection, limit: 50 }).unwrap();
+            let mut ids: Vec<String> = report.rows.into_iter().map(|row| row.trace_id).collect();
+            ids.sort_unstable();
+            assert_eq!(ids, [39, 40].map(|trace| format!("{trace:032x}")), "{workers}");
+        }
     }
 
     #[test]

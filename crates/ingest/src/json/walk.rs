@@ -21,6 +21,8 @@ mod lines;
 mod rows;
 mod spans;
 pub(crate) mod split;
+#[cfg(test)]
+mod tests;
 
 /// An open container.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -273,3 +273,81 @@ impl Walker {
             && (!is_first || is_one_line == *one_line)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two traces of Jaeger in an answer, with brackets in a string that are none.
+    const ANSWER: &str = r#"{"data":[{"traceID":"a1","spans":[{"traceID":"a1","spanID":"b","operationName":",{\"traceID\":","startTime":1000,"duration":5,"processID":"p"}],"processes":{"p":{"serviceName":"s"}}},
+{"traceID":"a2","spans":[{"traceID":"a2","spanID":"c","operationName":"o","startTime":1000,"duration":5,"processID":"p"}],"processes":{"p":{"serviceName":"s"}}}]}"#;
+    /// Two exports of OTLP, a line each.
+    const LINES: &str = r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"a1","spanId":"b","name":"o","startTimeUnixNano":"1000","endTimeUnixNano":"3000"}]}]}]}
+{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"a1","spanId":"c","name":"o","startTimeUnixNano":"1000","endTimeUnixNano":"3000"}]}]}]}
+"#;
+
+    /// Returns the split point that is found from an offset on by who knows the first bytes, and checks that a walk to it arrives in its state, and in none
+    /// elsewhere.
+    fn found(text: &str, head: usize, from: usize) -> Option<u64> {
+        let finder = SplitFinder::of(&text.as_bytes()[..head]).unwrap();
+        let point = finder.find(&text.as_bytes()[from..], from as u64)?;
+        let meets = |end: usize, point: &SplitPoint| {
+            let mut probe = Probe::new(Walker::new(0), 0);
+            probe.walker.is_probe = false;
+            probe.run(&text.as_bytes()[..end]);
+            probe.walker.meets(point)
+        };
+        let at = point.at as usize;
+        assert!(meets(at, &point), "the walk to {at}");
+        let other = SplitPoint { begins_line: !point.begins_line, ..point.clone() };
+        assert!(!meets(at - 3, &point) && !meets(at - 1, &point));
+        assert!(point.context.frames.is_empty() || !meets(at, &other));
+        Some(point.at)
+    }
+
+    #[test]
+    fn a_text_is_split_where_a_trace_or_a_line_begins() {
+        let head = ANSWER.find("\n").unwrap();
+        let second = head + 1;
+        assert_eq!(found(ANSWER, head, 0), Some(second as u64), "the first stands after no comma");
+        assert_eq!(found(ANSWER, head, 20), Some(second as u64), "the bracket in a string begins no trace");
+        assert_eq!(found(ANSWER, head, second), None, "of what came before nothing is known");
+        assert_eq!(found(ANSWER, head, second + 5), None);
+        let second = LINES.find("\n").unwrap() + 1;
+        assert_eq!(found(LINES, LINES.len(), 0), Some(second as u64));
+        assert_eq!(found(LINES, LINES.len(), second), None);
+        assert!(SplitFinder::of(b"no traces").is_none() && SplitFinder::of(b"{\"data\":[").is_none());
+    }
+
+    #[test]
+    fn of_what_is_read_only_the_last_byte_is_kept() {
+        let kept = |length: usize| {
+            let mut probe = Probe::new(Walker::new(0), 0);
+            probe.run(&LINES.as_bytes()[..length]);
+            probe.walker.keep_from()
+        };
+        let first = LINES.find("\n").unwrap();
+        assert_eq!((kept(0), kept(first)), (0, first as u64 - 1));
+        // In the middle of a span all of it is kept, and the byte before it.
+        let span = LINES.find("{\"traceId").unwrap();
+        assert_eq!(kept(span + 30), span as u64 - 1);
+    }
+
+    #[test]
+    fn keys_rule_out_what_begins_otherwise() {
+        let keys = Keys::of(br#" "a" : "x" , "b":1}"#, true);
+        assert_eq!((keys.first.as_slice(), keys.second.as_slice()), (&br#""a""#[..], &br#""b""#[..]));
+        assert!(keys.may_begin(br#""a":"y","b":2"#) && keys.may_begin(br#" "a":7"#));
+        assert!(!keys.may_begin(br#""b":1"#) && !keys.may_begin(br#""a":"y","c":2"#));
+        assert!(Keys::of(br#""a":"x","b":1"#, false).second.is_empty());
+    }
+
+    #[test]
+    fn chunks_are_four_a_reader_and_no_shorter_than_the_least() {
+        assert_eq!(places_to_split(1000, 2, 100), [125, 250, 375, 500, 625, 750, 875]);
+        assert_eq!(places_to_split(1000, 2, 300), [333, 666]);
+        assert!(places_to_split(1000, 1, 1).is_empty());
+        assert_eq!(places_to_split(1000, 2, 0).len(), 7);
+        assert_eq!(places_to_split(u64::MAX, 2, 1)[3], u64::MAX / 2);
+    }
+}

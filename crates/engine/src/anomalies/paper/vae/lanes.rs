@@ -250,3 +250,62 @@ pub fn add_scaled(out: &mut [f32], factor: f32, values: &[f32]) {
     }
     out_rest.iter_mut().zip(rest).for_each(|(out, value)| *out += factor * value);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the lanes as bits, so that `-0.0` is not `0.0`.
+    fn bits(of: Lanes) -> [u32; WIDTH] {
+        of.array().map(f32::to_bits)
+    }
+
+    #[test]
+    fn four_at_once_are_each_as_one_alone() {
+        let (a, b) = ([1.5, -0.0, -3.25, f32::MAX], [0.1, 7.0, -2.0, 2.0]);
+        let (left, right) = (Lanes::of(&a), Lanes::of(&b));
+        let each = |step: fn(f32, f32) -> f32| std::array::from_fn(|i| step(a[i], b[i]).to_bits());
+        assert_eq!(bits(left + right), each(|a, b| a + b));
+        assert_eq!(bits(left - right), each(|a, b| a - b));
+        assert_eq!(bits(left * right), each(|a, b| a * b));
+        assert_eq!(bits(left / right), each(|a, b| a / b));
+        assert_eq!(Lanes::of(&[0.0, 2.25, 16.0, 1e-40]).sqrt().array(), [0.0, 1.5, 4.0, 1e-40f32.sqrt()]);
+    }
+
+    #[test]
+    fn only_what_is_below_zero_is_chosen() {
+        let of = Lanes::of(&[-1.0, -0.0, f32::NAN, f32::NEG_INFINITY]);
+        let chosen = of.if_below_zero(Lanes::of(&[1.0, 2.0, 3.0, 4.0]), Lanes::of(&[5.0, 6.0, 7.0, 8.0]));
+        assert_eq!(chosen.array(), [1.0, 6.0, 7.0, 4.0]);
+    }
+
+    #[test]
+    fn powers_and_parts_are_those_of_the_bits() {
+        let powers = Lanes::of(&[0i32, 3, -1, 127].map(|n| f32::from_bits(n as u32)));
+        assert_eq!(powers.two_to_low_bits().array(), [1.0, 8.0, 0.5, 1.701_411_8e38]);
+        // 12 is 2^3 times 1.5, and 2^4 times 0.75 where a mantissa begins at 0.75.
+        let numbers = Lanes::of(&[12.0, 1.0, 0.375, 0.75]);
+        let (exponent, mantissa) = numbers.parts(1f32.to_bits() as i32);
+        assert_eq!(exponent.array(), [3.0, 0.0, -2.0, -1.0]);
+        assert_eq!(mantissa.array(), [1.5, 1.0, 1.5, 1.5]);
+        let (exponent, mantissa) = numbers.parts(0.75f32.to_bits() as i32);
+        assert_eq!(exponent.array(), [4.0, 0.0, -1.0, 0.0]);
+        assert_eq!(mantissa.array(), [0.75, 1.0, 0.75, 0.75]);
+    }
+
+    #[test]
+    fn what_is_no_multiple_of_four_is_read_and_written_to_its_end() {
+        for length in 0..=9 {
+            let values: Vec<f32> = (1..=length).map(|n| n as f32).collect();
+            // The value after the end must stay.
+            let mut out = vec![10.0; length + 1];
+            add_scaled(&mut out[..length], 0.5, &values);
+            let expected: Vec<f32> = (1..=length).map(|n| 10.0 + 0.5 * n as f32).chain([10.0]).collect();
+            assert_eq!(out, expected);
+        }
+        assert_eq!(Lanes::of_some(&[1.0, 2.0]).array(), [1.0, 2.0, 0.0, 0.0]);
+        let mut out = [9.0; 4];
+        Lanes::all(1.0).put_some(&mut out[..3]);
+        assert_eq!(out, [1.0, 1.0, 1.0, 9.0]);
+    }
+}
