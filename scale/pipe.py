@@ -2,7 +2,8 @@
 
     python3 scale/pipe.py target/release/pathlight 1000000
 
-writes rows for `cargo xtask bench`. The spans of a trace are so many that a million traces are 20 GB of text.
+writes rows for `cargo xtask bench`. The spans of a trace are so many that a million traces are 20 GB of text. With a third
+number there are so many root endpoints, and traces are small: a million are 8 GB.
 """
 
 import os
@@ -12,14 +13,19 @@ import tempfile
 import time
 
 SPANS = 30
+SPANS_OF_MANY_ROOTS = 10
 
 
 def main():
     binary, traces = os.path.abspath(sys.argv[1]), int(sys.argv[2])
+    roots = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+    spans = SPANS_OF_MANY_ROOTS if roots else SPANS
+    group = f"One machine, a pipe, {roots:,} root endpoints" if roots else "One machine, a pipe"
     cores = len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory() as folder:
         begun = time.monotonic()
-        words = [binary, "generate", "--traces", str(traces), "--spans", str(SPANS), "--seed", "1"]
+        words = [binary, "generate", "--traces", str(traces), "--spans", str(spans), "--seed", "1"]
+        words += ["--roots", str(roots)] if roots else []
         source = subprocess.Popen(words, stdout=subprocess.PIPE)
         out = os.path.join(folder, "a.pathlight")
         reader = subprocess.Popen([binary, "summarise", "-", "-o", out], stdin=source.stdout)
@@ -36,7 +42,7 @@ def main():
         size = os.path.getsize(out)
 
     def row(what, value, unit, budget=""):
-        print(f"bench\tOne machine, a pipe\t{what}\t{value}\t{unit}\t{budget}")
+        print(f"bench\t{group}\t{what}\t{value}\t{unit}\t{budget}")
 
     processor_s = used.ru_utime + used.ru_stime
     row("traces", traces, "")

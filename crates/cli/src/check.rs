@@ -85,9 +85,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     verdicts.sort_by_key(|verdict| !verdict.is_broken);
     let broken = verdicts.iter().filter(|verdict| verdict.is_broken).count();
-    let is_of_time =
-        |verdict: &&GateResult| verdict.is_broken && !matches!(verdict.rule.measured, Measured::Errors);
-    let worst = verdicts.iter().find(is_of_time).or(verdicts.iter().find(|verdict| verdict.is_broken));
+    // Services of root endpoints that are summed together with others explain nothing of one of them.
+    let is_by_itself =
+        |root: &Endpoint| ![&baseline, &candidate].iter().any(|of| of.lesser.contains_key(root));
+    let broken_by_itself = || verdicts.iter().filter(|of| of.is_broken && is_by_itself(&of.root));
+    let is_of_time = |verdict: &&GateResult| !matches!(verdict.rule.measured, Measured::Errors);
+    let worst = broken_by_itself().find(is_of_time).or(broken_by_itself().next());
     let worst = worst.map(|verdict| &verdict.root);
     let report = compare(&baseline, &candidate, worst).map_err(lacks)?;
     if let Some(svg) = &args.svg {

@@ -43,6 +43,9 @@ pub struct Args {
     /// Let calls of the shape serial that do not need each other run side by side
     #[arg(long)]
     side_by_side: bool,
+    /// Put one of N numbers, in letters, into the name of each root span: many root endpoints
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    roots: u64,
     /// Defects to put into the traces: all, or some of orphans, cycles, duplicates, zero-length, outside,
     /// several-roots, missing-processes, async, overlay, fire-and-forget, queues, messages, skew,
     /// generic-names, ids-in-names
@@ -78,6 +81,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         timeouts: Vec::new(),
         queues: args.queue.clone(),
         is_side_by_side: args.side_by_side,
+        roots: args.roots,
         defects: args.defects.unwrap_or_default(),
         sample: args.sample.clone(),
         zones: args.zones,

@@ -3,19 +3,19 @@
 //! One thread at a time cuts the next chunk of text off the input; all threads read chunks. In the order of the chunks each
 //! thread then has its turn: it checks that its chunk ended where the next one begins, keeps back traces that may go on in
 //! the next chunk, and drops traces that were counted before. What is left is summarised and forgotten, and the threads'
-//! summaries are joined at the end. Only ids of traces are remembered (eight bytes each).
+//! summaries are joined at the end; those of many root endpoints stand packed till then. Only ids of traces are remembered (eight bytes each).
 
 use super::{Failure, input};
 use flate2::read::MultiGzDecoder;
 use pathlight_base::format::counted;
-use pathlight_engine::summaries::{Merger, Summary, SummarySettings, by_day};
+use pathlight_engine::summaries::{GatherError, Gatherer, GathererPart, Summary, SummarySettings, by_day};
 use pathlight_ingest::{Ended, FileReport, HEAD_BYTES, KeptTraces, Reader, SplitFinder, SplitPoint};
 use pathlight_trace::{Portable, TraceSet};
 use pathlight_view::sampling;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of text that a thread reads at a time, about.
 const CHUNK: usize = 16 << 20;
@@ -248,10 +248,14 @@ impl Turn {
     }
 }
 
-/// Sums of what was observed: by day (from 1970), or all under 0.
+/// Sums of all threads: by day (from 1970), or all under 0.
+#[derive(Default)]
+struct Days(Mutex<BTreeMap<u64, Arc<Gatherer>>>);
+
+/// What a thread has observed, by day likewise.
 #[derive(Default)]
 struct Sums {
-    days: BTreeMap<u64, Merger>,
+    days: BTreeMap<u64, GathererPart>,
     /// Whether traces stand for several requests.
     has_weights: bool,
 }
@@ -269,37 +273,44 @@ pub struct SumOptions<'a> {
     pub keep: &'a KeptTraces,
 }
 
+fn failed(error: GatherError) -> Failure {
+    Failure::Usage(error.to_string())
+}
+
+impl Days {
+    fn of(&self, day: u64) -> Arc<Gatherer> {
+        Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(day).or_default())
+    }
+
+    /// Adds what a thread has observed; returns whether traces stand for several requests.
+    fn end(&self, sums: Sums) -> Result<bool, Failure> {
+        sums.days.into_iter().try_for_each(|(day, part)| self.of(day).end(part)).map_err(failed)?;
+        Ok(sums.has_weights)
+    }
+
+    /// Returns the summaries that have a trace, by day.
+    fn finish(&self, has_weights: bool) -> Result<BTreeMap<u64, Summary>, Failure> {
+        if has_weights {
+            eprintln!("pathlight: {}", sampling::words::summed());
+        }
+        let days = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let days = days.into_iter().map(|(day, sum)| Ok((day, sum.finish().map_err(failed)?)));
+        let mut days = days.collect::<Result<BTreeMap<_, _>, Failure>>()?;
+        days.retain(|_, sum| sum.traces > 0);
+        if days.is_empty() { Err(Failure::NoTrace) } else { Ok(days) }
+    }
+}
+
 impl Sums {
-    fn observe(&mut self, set: &TraceSet, options: SumOptions<'_>) -> Result<(), Failure> {
+    fn observe(&mut self, set: &TraceSet, options: SumOptions<'_>, into: &Days) -> Result<(), Failure> {
         let parts = if options.per_day {
             by_day(set, options.settings).map_err(|error| Failure::Usage(error.to_string()))?
         } else {
             BTreeMap::from([(0, Summary::observe(set, options.settings))])
         };
         self.has_weights |= set.has_weights();
-        parts.into_iter().try_for_each(|(day, part)| self.add(day, part))
-    }
-
-    fn add(&mut self, day: u64, part: Summary) -> Result<(), Failure> {
-        self.days.entry(day).or_default().add(part).map_err(|error| Failure::Usage(error.to_string()))
-    }
-
-    /// Joins what threads have summed; returns the summaries that have a trace, by day.
-    fn join(parts: Vec<Sums>) -> Result<BTreeMap<u64, Summary>, Failure> {
-        let failed = |error: pathlight_engine::summaries::OtherSettings| Failure::Usage(error.to_string());
-        let mut all = Sums::default();
-        if parts.iter().any(|part| part.has_weights) {
-            eprintln!("pathlight: {}", sampling::words::summed());
-        }
-        for part in parts {
-            for (day, sum) in part.days {
-                all.add(day, sum.finish().map_err(failed)?)?;
-            }
-        }
-        let days = all.days.into_iter().map(|(day, sum)| Ok((day, sum.finish().map_err(failed)?)));
-        let mut days = days.collect::<Result<BTreeMap<_, _>, Failure>>()?;
-        days.retain(|_, sum| sum.traces > 0);
-        if days.is_empty() { Err(Failure::NoTrace) } else { Ok(days) }
+        let add = |(day, part)| into.of(day).add(self.days.entry(day).or_default(), part);
+        parts.into_iter().try_for_each(add).map_err(failed)
     }
 }
 
@@ -309,6 +320,7 @@ struct Shared<'a> {
     cutter: Mutex<Cutter>,
     turn: Mutex<Turn>,
     next: Condvar,
+    days: Days,
 }
 
 impl Shared<'_> {
@@ -320,8 +332,8 @@ impl Shared<'_> {
         turn
     }
 
-    /// Reads and sums chunks until none is left: the work of one thread.
-    fn run(&self) -> Result<Sums, Failure> {
+    /// Reads and sums chunks until none is left: the work of one thread. Returns whether traces stand for several requests.
+    fn run(&self) -> Result<bool, Failure> {
         let mut sums = Sums::default();
         // A thread that fails goes on taking turns, so that no other one waits for ever.
         let mut failure = None;
@@ -355,13 +367,13 @@ impl Shared<'_> {
                 input::warn(Path::new(&chunk.name), &text);
             }
             drop(chunk);
-            if let Err(error) = sealed.and_then(|()| sums.observe(&set, self.options)) {
+            if let Err(error) = sealed.and_then(|()| sums.observe(&set, self.options, &self.days)) {
                 failure.get_or_insert(error);
             }
         }
         match failure {
             Some(failure) => Err(failure),
-            None => Ok(sums),
+            None => self.days.end(sums),
         }
     }
 }
@@ -418,15 +430,17 @@ pub fn by_days_at_once(
 ) -> Result<BTreeMap<u64, Summary>, Failure> {
     let loaded = input::load(&[files], options.threads, options.keep, None)?;
     let left = Mutex::new(loaded.pool.into_sets().into_iter());
+    let days = Days::default();
     let run = || {
         let mut sums = Sums::default();
         loop {
             let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some(set) = next else { return Ok(sums) };
-            sums.observe(&set, options)?;
+            let Some(set) = next else { return days.end(sums) };
+            sums.observe(&set, options, &days)?;
         }
     };
-    Sums::join(on_threads(options.threads, run)?)
+    let weighted = on_threads(options.threads, run)?;
+    days.finish(weighted.contains(&true))
 }
 
 /// Summarises files, folders and `-`; at least one summary. A trace that stands in several places is counted once, by what
@@ -441,14 +455,15 @@ pub fn by_days(files: &[PathBuf], options: SumOptions<'_>) -> Result<BTreeMap<u6
         cutter: Mutex::new(Cutter { paths: paths.into_iter(), open: None, number: 0 }),
         turn: Mutex::default(),
         next: Condvar::new(),
+        days: Days::default(),
     };
-    let mut parts = on_threads(options.threads, || shared.run())?;
+    let weighted = on_threads(options.threads, || shared.run())?;
     // Nothing comes after what was kept back.
     let mut turn = shared.turn.lock().unwrap_or_else(PoisonError::into_inner);
     let (mut last, mut sums) = (TraceSet::new(), Sums::default());
     turn.seal_new(&mut last)?;
-    sums.observe(&last, options)?;
-    parts.push(sums);
+    sums.observe(&last, options, &shared.days)?;
+    let is_last_weighted = shared.days.end(sums)?;
     if turn.repeated > 0 {
         eprintln!(
             "pathlight: {} came again after being counted (copies, or spans far from the others of their trace): \
@@ -456,5 +471,5 @@ pub fn by_days(files: &[PathBuf], options: SumOptions<'_>) -> Result<BTreeMap<u6
             counted(turn.repeated, "trace")
         );
     }
-    Sums::join(parts)
+    shared.days.finish(is_last_weighted || weighted.contains(&true))
 }

@@ -9,11 +9,11 @@ use super::{Failure, critical_path, input, parse};
 use pathlight_base::format::{self, counted, harmless};
 use pathlight_engine::queries::OverviewReport;
 use pathlight_engine::requests::PercentileRange;
-use pathlight_engine::summaries::{Choice, DAY_US, FileError, Merger, Summary, read, write};
+use pathlight_engine::summaries::{Choice, DAY_US, FileError, MOST_ROOTS, Merger, Summary, read, write};
 use pathlight_ingest::KeptTraces;
 use pathlight_trace::Endpoint;
 use pathlight_view::findings::{self, Cost, TypeLine};
-use pathlight_view::summaries::{Selected, lacking};
+use pathlight_view::summaries::{Selected, lacking, together};
 use pathlight_view::{errors, json};
 use std::borrow::Borrow;
 use std::fmt::Write as _;
@@ -105,8 +105,13 @@ pub fn summarise(args: &SummariseArgs) -> Result<(), Failure> {
         save_in(&args.out, &name, &sum, &inputs, args.per_root)?;
         all.add(sum).map_err(|error| Failure::Usage(error.to_string()))?;
     }
-    let all = all.finish().map_err(|error| Failure::Usage(error.to_string()))?;
+    let all = with_most_roots(all.finish().map_err(|error| Failure::Usage(error.to_string()))?)?;
     save_in(&args.out, ALL, &all, &inputs, false)
+}
+
+/// Returns what is written of a summary: of very many root endpoints, all sums of those with the most time.
+fn with_most_roots(summary: Summary) -> Result<Summary, Failure> {
+    summary.with_roots(MOST_ROOTS).map_err(|error| Failure::Usage(error.to_string()))
 }
 
 /// Runs `merge`.
@@ -116,7 +121,7 @@ pub fn summarise(args: &SummariseArgs) -> Result<(), Failure> {
 pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
     let inputs = Inputs::of(&input::list(&args.files)?);
     inputs.refuse(&args.out)?;
-    let sum = load(&args.files)?;
+    let sum = with_most_roots(load(&args.files)?)?;
     if args.per_root { save_in(&args.out, ALL, &sum, &inputs, true) } else { save(&args.out, sum) }
 }
 
@@ -188,7 +193,7 @@ pub fn no_such_root(summary: &Summary, root: Option<&Endpoint>) -> Failure {
     let Some(root) = root else { return Failure::NoTrace };
     let most = summary.roots.iter().max_by_key(|(_, part)| part.requests());
     let such_as = most.map_or(String::new(), |(known, _)| format!(", such as {}", name(known)));
-    let others = counted(summary.roots.len() as u64, "other");
+    let others = counted(summary.root_endpoints(), "other");
     let text = format!("No request has the root endpoint {}; the summary has {others}{such_as}.", name(root));
     Failure::NoMatch(text)
 }
@@ -231,7 +236,7 @@ fn to_text(summary: &Summary, selected: &Selected, rows: usize) -> String {
         "{}, {}, {}\n{}, latency mean {}, p50 {p50}, p95 {p95}, p99 {p99}{about}",
         counted(summary.traces, "trace"),
         counted(summary.spans, "span"),
-        counted(summary.roots.len() as u64, "root endpoint"),
+        counted(summary.root_endpoints(), "root endpoint"),
         counted(selected.part.requests(), "request"),
         format::duration(latency.mean),
     );
@@ -243,6 +248,9 @@ fn to_text(summary: &Summary, selected: &Selected, rows: usize) -> String {
             counted(flows.len() as u64, "endpoint"),
             counted(normal.rows.len() as u64, "request"),
         );
+    }
+    if let Some(sentence) = together(summary.lesser_share()) {
+        let _ = writeln!(out, "{sentence}");
     }
     let lacks: Vec<String> = summary.lacks().iter().map(ToString::to_string).collect();
     for sentence in lacking(&lacks, &summary.unknown.iter().cloned().collect::<Vec<_>>()) {

@@ -79,6 +79,8 @@ pub struct GeneratedSpan {
     pub operation: &'static str,
     /// A value that its name ends with, if ids in names were asked for.
     pub name_value: Option<u64>,
+    /// Which of many root endpoints it is, said in letters before its value.
+    pub root_number: Option<u64>,
     /// Role in a call.
     pub kind: SpanKind,
     /// Start by the clock of its host.
@@ -91,12 +93,19 @@ pub struct GeneratedSpan {
 }
 
 impl GeneratedSpan {
-    /// Returns the operation as it is written, with its value.
+    /// Returns the operation as it is written, with its letters and its value.
     pub fn name(&self) -> Cow<'static, str> {
-        match self.name_value {
-            Some(value) => Cow::Owned(format!("{}/{value}", self.operation)),
-            None => Cow::Borrowed(self.operation),
+        let mut name = Cow::Borrowed(self.operation);
+        if let Some(number) = self.root_number {
+            let name = name.to_mut();
+            name.push('/');
+            // Digits would be taken for a value, which is left out of names.
+            number.to_string().bytes().for_each(|digit| name.push(char::from(digit - b'0' + b'a')));
         }
+        if let Some(value) = self.name_value {
+            name.to_mut().push_str(&format!("/{value}"));
+        }
+        name
     }
 }
 
@@ -235,6 +244,7 @@ pub(super) fn assemble(
             process: Some(*process),
             operation: endpoint.operation,
             name_value: None,
+            root_number: None,
             kind: kind(endpoint.role),
             start_us,
             duration_us: node.duration_us,

@@ -236,6 +236,8 @@ pub struct GenerateOptions {
     pub queues: Vec<QueueWait>,
     /// Whether calls that do not need each other run side by side: of shape `serial`.
     pub is_side_by_side: bool,
+    /// Of how many numbers each root span has one in its name, by turns; 0: of none.
+    pub roots: u64,
     /// Defects of the traces.
     pub defects: Defects,
     /// What is kept of the traces when they are written; `None`: all.
@@ -269,6 +271,7 @@ impl Default for GenerateOptions {
             timeouts: Vec::new(),
             queues: Vec::new(),
             is_side_by_side: false,
+            roots: 0,
             defects: Defects::default(),
             sample: None,
             zones: None,
@@ -470,6 +473,9 @@ impl Generator {
         let retries = Random::new(seed, stream::RETRIES, index);
         plan.schedule(&self.extra_us(index), &self.speeds, retries);
         let mut trace = build::assemble(&self.options, &self.topology, plan, &surroundings, index);
+        if let (Some(root), Some(number)) = (trace.spans.first_mut(), index.checked_rem(self.options.roots)) {
+            root.root_number = Some(number);
+        }
         if self.options.defects.messages {
             let mut random = Random::new(seed, stream::MESSAGES, index);
             messages::add(&mut trace, &self.options, index, &mut random);

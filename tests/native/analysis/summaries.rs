@@ -1,17 +1,19 @@
 //! Summaries: the same bytes whatever the order and grouping of merges, and the numbers of the analyses themselves.
 
 use crate::common::random::{any_reading, any_traces, sets_of};
-use crate::common::{Span, generated, generated_as, set_of};
+use crate::common::stored::sections;
+use crate::common::{Span, generated, generated_as, set_of, span};
 use pathlight::engine::compare::{Basis, MeasuredTime, compare};
 use pathlight::engine::queries;
 use pathlight::engine::requests::{PercentileRange, RootEndpoint, Selection};
 use pathlight::engine::run::native::NativePool;
-use pathlight::engine::summaries::{Merger, Summary, SummarySettings, read, write};
+use pathlight::engine::summaries::{Choice, Merger, OTHERS, Summary, SummarySettings, read, write};
 use pathlight::generate::GenerateOptions;
 use pathlight::trace::{Endpoint, PathSettings, Reading, TraceSet};
 use pathlight::view::json;
 use pathlight::view::summaries::Selected;
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 
 fn settings(reading: Reading) -> SummarySettings {
     SummarySettings::new(RootEndpoint::TraceRoots, PathSettings { reading, ..PathSettings::default() })
@@ -46,6 +48,12 @@ proptest! {
         let in_turn = write(&in_turn.unwrap()).unwrap();
         prop_assert_eq!(&in_turn, &whole);
         prop_assert_eq!(&write(&read(&whole).unwrap()).unwrap(), &whole, "reading undoes writing");
+        // Neither does what each of them sums together, as long as it is read again.
+        let few = |number: u128| read(&write(&part(number).with_roots(1).unwrap()).unwrap()).unwrap();
+        let all_at_once = Summary::join((0..parts).map(few).collect()).unwrap();
+        let in_turn = order.iter().try_fold(Summary::default(), |sum, &i| Summary::merge(few(i), sum)).unwrap();
+        prop_assert_eq!(write(&in_turn).unwrap(), write(&all_at_once).unwrap());
+        prop_assert_eq!(all_at_once.requests(), read(&whole).unwrap().requests());
     }
 
     #[test]
@@ -108,6 +116,127 @@ fn contexts_of_all_requests_and_of_a_root_endpoint_are_those_of_the_flame_graph(
             .collect();
         assert_eq!(found, expected);
     }
+}
+
+/// Returns a summary of requests with several hundred root endpoints.
+fn of_many_roots(seed: u64) -> Summary {
+    let options = GenerateOptions { roots: 60, ..shop(300, seed) };
+    summary(&generated(&options), &SummarySettings::default())
+}
+
+#[test]
+fn root_endpoints_with_little_time_are_summed_together_by_service() {
+    let all = of_many_roots(1);
+    let few = read(&write(&all.clone().with_roots(10).unwrap()).unwrap()).unwrap();
+    let is_others = |root: &&Endpoint| root.operation == OTHERS;
+    let (others, kept): (Vec<&Endpoint>, Vec<&Endpoint>) = few.roots.keys().partition(is_others);
+    assert_eq!((kept.len(), few.lesser.len()), (10, all.roots.len() - 10));
+    assert_eq!(few.root_endpoints(), all.root_endpoints());
+    assert!(!others.is_empty() && others.len() < 10, "{others:?}");
+    // Each has its latencies; those with the most time have all.
+    let time = |root: &Endpoint| all.roots[root].latency_us.sum;
+    let least = kept.iter().map(|root| time(root)).min().unwrap();
+    assert!(few.lesser.keys().all(|root| time(root) <= least));
+    for root in all.roots.keys() {
+        assert_eq!(few.root(Some(root)), all.root(Some(root)));
+        let choice = Choice { root: Some(root.clone()), ..Choice::default() };
+        let found = few.errors(&choice);
+        if few.lesser.contains_key(root) {
+            let refused = found.unwrap_err();
+            assert!(refused.is_together() && refused.to_string().contains(OTHERS), "{refused}");
+            assert!(few.critical_path(&choice).unwrap_err().is_together());
+            assert!(few.flow_parents(&choice, None).is_err() && few.services(Some(root)).is_err());
+            assert!(few.facts(&choice).requests > 0);
+        } else {
+            assert_eq!(found.unwrap().totals, all.errors(&choice).unwrap().totals);
+        }
+    }
+    // Over all requests nothing is lost.
+    let choice = Choice::default();
+    assert_eq!(few.facts(&choice).latency_us, all.facts(&choice).latency_us);
+    assert_eq!(few.errors(&choice).unwrap().totals, all.errors(&choice).unwrap().totals);
+    let services = |of: &Summary| {
+        let part = of.services(None).unwrap();
+        part.services()
+            .map(|of| (of.service.to_owned(), of.requests, of.visits, of.own_us))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(services(&few), services(&all));
+    let calls =
+        |of: &Summary| of.services(None).unwrap().calls().map(|of| (of.calls, of.us)).collect::<Vec<_>>();
+    assert_eq!(calls(&few), calls(&all));
+    let self_us = |of: &Summary| {
+        let report = of.endpoints(&choice).unwrap();
+        let mut sums = std::collections::BTreeMap::<String, u128>::new();
+        for (name, row) in report.endpoints.iter().zip(&report.rows) {
+            *sums.entry(name.service.clone()).or_default() += row.exclusive_us.sum;
+        }
+        sums
+    };
+    assert_eq!(self_us(&few), self_us(&all));
+    let (roots, share) = few.lesser_share();
+    assert!(roots == few.lesser.len() as u64 && share > 0.0 && share < 1.0);
+    assert_eq!(few.clone().into_roots().map(|(_, part)| part.requests()).sum::<u64>(), all.requests());
+}
+
+#[test]
+fn what_one_file_sums_together_the_whole_does_whatever_the_order() {
+    let parts = [1, 2, 3].map(|seed| write(&of_many_roots(seed).with_roots(20).unwrap()).unwrap());
+    let whole = |order: [usize; 3]| {
+        let mut merger = Merger::default();
+        order.iter().for_each(|&number| merger.add(read(&parts[number]).unwrap()).unwrap());
+        merger.finish().unwrap()
+    };
+    let in_turn = |order: [usize; 3]| {
+        let add = |sum: Summary, number: usize| Summary::merge(read(&parts[number]).unwrap(), sum).unwrap();
+        order.into_iter().fold(Summary::default(), add)
+    };
+    let sum = whole([0, 1, 2]);
+    assert!(sum.lesser.keys().all(|root| !sum.roots.contains_key(root)));
+    let lesser = parts.iter().flat_map(|part| read(part).unwrap().lesser.into_keys());
+    assert_eq!(sum.lesser.keys().cloned().collect::<BTreeSet<_>>(), lesser.collect());
+    for order in [[2, 1, 0], [1, 0, 2]] {
+        assert!(write(&whole(order)).unwrap() == write(&sum).unwrap());
+        assert!(write(&in_turn(order)).unwrap() == write(&sum).unwrap());
+    }
+    let all = [1, 2, 3].map(of_many_roots).to_vec();
+    let all = Summary::join(all).unwrap();
+    assert_eq!(sum.requests(), all.requests());
+    // Two sides are of the same requests, root endpoint by root endpoint, also where one knows more of one.
+    let (few, many) = (read(&parts[0]).unwrap(), of_many_roots(1));
+    let report = compare(&few, &many, None).unwrap();
+    assert!(
+        report.nodes.iter().all(|node| node.a.requests == node.b.requests),
+        "the same requests on both sides"
+    );
+}
+
+#[test]
+fn root_endpoints_that_differ_in_values_alone_are_one_where_they_are_many() {
+    let named = |names: u32, name: fn(u32) -> String| {
+        let spans = (0..names).flat_map(|number| {
+            let trace = u128::from(number + 1);
+            let root = span(1, 0, "shop", 0, 100 + u64::from(number));
+            [Span { trace, operation: name(number), ..root }, Span { trace, ..span(2, 1, "db", 10, 50) }]
+        });
+        summary(&set_of(&spans.collect::<Vec<_>>()), &SummarySettings::default()).with_roots(1000).unwrap()
+    };
+    let by_id = |number: u32| format!("GET /user/{}", 7000 + number);
+    assert_eq!(named(100, by_id).roots.len(), 100);
+    let folded = named(101, by_id);
+    let by_route = named(101, |_| "GET /user/{n}".to_owned());
+    assert_eq!(folded.roots, by_route.roots);
+    let of = |summary: &Summary| {
+        let mut sections = sections(&write(summary).unwrap());
+        // Single requests keep their names.
+        sections.retain(|section| section.0 != "anomalies");
+        sections
+    };
+    assert!(of(&folded) == of(&by_route));
+    // More of them are the same root endpoint.
+    let more = Summary::merge(named(50, by_id), folded).unwrap().with_roots(1000).unwrap();
+    assert_eq!(more.roots.keys().collect::<Vec<_>>(), [&Endpoint::new("shop", "GET /user/{n}")]);
+    assert_eq!(more.requests(), 151);
 }
 
 #[test]

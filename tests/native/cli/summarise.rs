@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use super::super::common::{Scratch, archives::gzip, read_into, replay::project, stored};
-use pathlight::engine::summaries::{Summary, SummarySettings, read, write};
+use pathlight::engine::summaries::{MOST_ROOTS, Summary, SummarySettings, read, write};
 use pathlight::generate::{GenerateOptions, write_jaeger};
 use pathlight::trace::TraceSet;
 use pathlight::view::json;
@@ -74,6 +74,30 @@ fn a_large_input_is_summarised_like_a_small_one_by_any_number_of_threads_and_fro
     assert!(fs::read(folder.path().join("a.pathlight")).unwrap() == expected);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("1\u{202f}400 traces came again"), "{said}");
+}
+
+#[test]
+fn of_many_root_endpoints_any_number_of_threads_keeps_the_same() {
+    let folder = Scratch::new("many-roots");
+    let mut text = Vec::new();
+    let options = GenerateOptions { traces: 1100, roots: 1100, spans: 8, ..GenerateOptions::demo() };
+    write_jaeger(&options, &mut text).unwrap();
+    let whole = read(&at_once(&[&text])).unwrap();
+    assert!(whole.roots.len() > 1000);
+    let expected = write(&whole.with_roots(MOST_ROOTS).unwrap()).unwrap();
+    for threads in ["1", "3"] {
+        let output =
+            run(folder.path(), &["summarise", "-", "-o", "a.pathlight", "--threads", threads], &text);
+        assert!(output.status.success(), "{output:?}");
+        assert!(fs::read(folder.path().join("a.pathlight")).unwrap() == expected, "{threads} threads");
+    }
+    let output = run(folder.path(), &["show", "a.pathlight"], &[]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("of the time: they are summed together"), "{said}");
+    // Merging keeps as many.
+    let args = ["merge", "a.pathlight", "-o", "b.pathlight"];
+    assert!(run(folder.path(), &args, &[]).status.success());
+    assert!(fs::read(folder.path().join("b.pathlight")).unwrap() == expected);
 }
 
 /// Returns Zipkin spans, one a line, of traces that overlap: each has a root and then `calls` calls.

@@ -2,8 +2,9 @@
 
 use crate::anomalies::call_tree::{FactObserver, FactPart};
 use crate::flame::{PathTable, Walk};
+use crate::summaries::fewer::kept_as;
 use crate::summaries::packed::{unzip, zip};
-use crate::summaries::section::{Kind, Lack, Section};
+use crate::summaries::section::{Kind, Lack, Renaming, Section};
 use crate::summaries::{FileError, Lacks, Summary};
 use pathlight_base::encoding;
 use pathlight_base::sort::CompactSort as _;
@@ -130,6 +131,11 @@ impl Section for NormalRequests {
         roots.into_iter().map(|(root, facts)| (root, NormalRequests::of(facts))).collect()
     }
 
+    /// Requests to judge others by keep the names that they have.
+    fn renamed(self, _: Renaming<'_>) -> NormalRequests {
+        self
+    }
+
     /// In a file it stands in one piece, packed.
     fn stored(&self) -> Result<Vec<u8>, FileError> {
         let mut out = if self.pieces.len() > 1 { self.clone().opened() } else { self.clone() };
@@ -148,10 +154,14 @@ impl Summary {
     /// # Errors
     /// [`Lacks`].
     pub fn normal(&self, root: Option<&Endpoint>) -> Result<FactPart, Lacks> {
-        let facts = self.sections.anomalies.get()?.facts();
+        let facts = self.of_root(&self.sections.anomalies, root)?.facts();
         let facts = facts.ok_or(Lacks { kind: NormalRequests::KIND, why: Lack::Damaged })?;
         Ok(match root {
-            Some(root) => facts.into_roots().remove(root).unwrap_or_default(),
+            Some(root) => {
+                let mut of_roots = facts.into_roots();
+                of_roots.retain(|name, _| kept_as(&self.roots, name) == *root);
+                FactPart::sample(of_roots.into_values().collect(), MOST_NORMAL)
+            }
             None => facts,
         })
     }

@@ -4,6 +4,7 @@ use super::{CompareNode, CompareReport, CompareSide, FrameSums};
 use crate::flame::{Context, Contexts, PathTable};
 use crate::ids::{NodeId, ReportEndpoint};
 use crate::requests::{RequestRef, Weighing};
+use crate::summaries::section::Renaming;
 use crate::verdict::ServicesReport;
 use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
 use rustc_hash::FxHashMap;
@@ -119,6 +120,11 @@ impl ComparePart {
     pub fn into_roots(self) -> BTreeMap<Endpoint, ComparePart> {
         let roots = self.contexts.into_roots().into_iter();
         roots.map(|(root, frames)| (root, ComparePart::with_used_examples(frames, &self.examples))).collect()
+    }
+
+    /// Renames a root endpoint; what it leaves has to be merged.
+    pub(crate) fn rename(&mut self, renaming: Renaming<'_>) {
+        renaming.names(&mut self.contexts.endpoints);
     }
 
     /// Returns whether all numbers in it exist: of a part that came from elsewhere.

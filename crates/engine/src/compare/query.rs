@@ -9,7 +9,8 @@ use crate::run::query::Query;
 use crate::run::range_requests::RangeRequests;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
-use crate::summaries::OtherSettings;
+use crate::summaries::loaded::SummaryOf;
+use crate::summaries::{Choice, OtherSettings, Summary};
 use crate::verdict::ServicesPartial;
 use crate::verdict::query::{culprit, times};
 use futures_util::future::{try_join, try_join3};
@@ -41,7 +42,8 @@ impl Query for Compare {
     async fn run(self, workers: Workers) -> Result<CompareReport, EngineError> {
         let Compare { a, b } = self;
         // Traces against a summary are read as the summary was.
-        let settings = match (workers.summary_of(&a).await?, workers.summary_of(&b).await?) {
+        let summaries = (workers.summary_of(&a).await?, workers.summary_of(&b).await?);
+        let settings = match &summaries {
             (Some((a, _)), Some((b, _))) if a.settings != b.settings => {
                 return Err(EngineError::Summary(OtherSettings.to_string()));
             }
@@ -55,16 +57,18 @@ impl Query for Compare {
             None => selection,
         };
         let ((a, a_times, a_sent), (b, b_times, b_sent)) =
-            try_join(side(&workers, read(a)), side(&workers, read(b))).await?;
+            try_join(side(&workers, read(a), &summaries.1), side(&workers, read(b), &summaries.0)).await?;
         let culprit = culprit((&a.0.selection, &a_times, &a_sent), (&b.0.selection, &b_times, &b_sent));
         Ok(ComparePart::finish(a, b, culprit))
     }
 }
 
-/// Returns frames, times and messages of one side; a summary has no messages.
+/// Returns frames, times and messages of one side, beside the summary of the other side if it is one; a summary has no
+/// messages.
 async fn side(
     workers: &Workers,
     selection: Selection,
+    other: &Option<(SummaryOf, Choice)>,
 ) -> Result<((CompareSide, ComparePart), ServicesPartial, QueuesPart), EngineError> {
     if let Some((summary, choice)) = workers.summary_of(&selection).await? {
         if !choice.range.is_all() {
@@ -72,6 +76,8 @@ async fn side(
                 "a summary compares over requests of any latency, not in a percentile range: choose All, or load the traces".to_owned(),
             ));
         }
+        let both = [&*summary, other.as_ref().map_or(&*summary, |(other, _)| other)];
+        let summary = &Summary::alike(&both)[0];
         let ((mut side, frames), times) = summary.side(&choice, selection.group)?;
         side.selection = selection;
         return Ok(((side, frames), times, QueuesPart::default()));

@@ -72,6 +72,9 @@ impl Summary {
 /// [`Lacks`].
 pub fn compare(a: &Summary, b: &Summary, root: Option<&Endpoint>) -> Result<CompareReport, Lacks> {
     let choice = Choice { root: root.cloned(), ..Choice::default() };
+    let both = [a, b];
+    let alike = Summary::alike(&both);
+    let [a, b] = [&alike[0], &alike[1]];
     let ((a_side, a_times), (b_side, b_times)) = (a.side(&choice, 0)?, b.side(&choice, 1)?);
     Ok(ComparePart::finish(a_side, b_side, ServicesReport::of(&a_times, &b_times)))
 }

@@ -6,7 +6,7 @@ use crate::flame::{Observer, PathTable, Reusable};
 use crate::summaries::LatencyBin;
 use crate::summaries::maps::by_key;
 use crate::summaries::names::{self, SetNames};
-use crate::summaries::section::{Kind, RootSums};
+use crate::summaries::section::{Kind, Renaming, RootSums};
 use crate::summaries::sketch::{MOST, each_number, push_number};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::Moments;
@@ -124,7 +124,8 @@ pub struct DiagnosisSums {
 
 impl EndpointSums {
     fn join(mut parts: Vec<EndpointSums>) -> EndpointSums {
-        if parts.len() == 1 {
+        // Renamed endpoints may leave places out of order, or twice.
+        if parts.len() == 1 && parts[0].places.is_sorted_by(|a, b| a.place < b.place) {
             return parts.pop().unwrap_or_default();
         }
         let own = LatencyBins::join(parts.iter().map(|part| &part.own));
@@ -218,10 +219,16 @@ impl RootSums for DiagnosisSums {
             out.several_roots += part.several_roots;
             out.latency_us.merge(part.latency_us);
             let renumbered = part.rows.into_iter().map(|row| row.renumbered(numbers));
-            rows.push(renumbered.map(|row| (row.endpoint, row)).collect::<BTreeMap<u32, EndpointSums>>());
+            rows.push(renumbered.map(|row| (row.endpoint, row)).collect::<Vec<(u32, EndpointSums)>>());
         }
         out.rows = by_key(rows.into_iter()).into_values().map(EndpointSums::join).collect();
         out
+    }
+
+    fn renamed(mut self, renaming: Renaming<'_>) -> DiagnosisSums {
+        renaming.names(&mut self.endpoints);
+        // Joining brings names into their order.
+        DiagnosisSums::join(vec![self])
     }
 
     fn is_sound(&self) -> bool {

@@ -206,7 +206,7 @@ impl Summary {
     /// # Errors
     /// [`Lacks`].
     pub fn diagnosis(&self, choice: &Choice, settings: &DiagnosisSettings) -> Result<DiagnosisReport, Lacks> {
-        let roots = self.sections.diagnosis.get()?.iter();
+        let roots = self.of_root(&self.sections.diagnosis, choice.root.as_ref())?.iter();
         let roots = roots.filter(|(name, _)| choice.root.as_ref().is_none_or(|root| root == *name));
         let kinds: Vec<Kind> = roots.map(|(root, sums)| Kind::of(root, sums, settings)).collect();
         let sum = |of: fn(&DiagnosisSums) -> u64| kinds.iter().map(|kind| of(kind.sums)).sum();

@@ -1,7 +1,7 @@
 //! Endpoints on critical paths.
 
 use crate::summaries::maps::join_maps;
-use crate::summaries::section::{Kind, RootSums};
+use crate::summaries::section::{Kind, Renaming, RootSums};
 use crate::summaries::sketch::MOST;
 use crate::summaries::{Lacks, Sketch, Summary};
 use pathlight_base::statistics::Moments;
@@ -45,6 +45,12 @@ impl RootSums for SummedEndpoints {
         join_maps(parts.into_iter(), SummedEndpoint::join)
     }
 
+    fn renamed(mut self, renaming: Renaming<'_>) -> SummedEndpoints {
+        renaming
+            .key(&mut self, |known, part| *known = SummedEndpoint::join(vec![std::mem::take(known), part]));
+        self
+    }
+
     fn is_sound(&self) -> bool {
         self.values().all(|part| part.self_time.is_sound() && part.spans.max(part.errors) <= MOST)
     }
@@ -59,6 +65,6 @@ impl Summary {
         &self,
         root: Option<&Endpoint>,
     ) -> Result<BTreeMap<Endpoint, SummedEndpoint>, Lacks> {
-        self.sections.endpoints.of(root)
+        self.sums(&self.sections.endpoints, root)
     }
 }

@@ -5,6 +5,7 @@ use crate::flame::Contexts;
 use crate::flame::TimeColumn;
 use crate::ids::{NodeId, ReportEndpoint};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef};
+use crate::summaries::section::Renaming;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Percentiles, Weight};
 use pathlight_trace::{Endpoint, NO_ROW};
@@ -116,6 +117,12 @@ impl ErrorsPart {
         });
         let endpoints = endpoints.into_iter().collect();
         ErrorsPart { totals, endpoints, contexts }
+    }
+
+    /// Renames a root endpoint; what it leaves has to be merged.
+    pub(crate) fn rename(&mut self, renaming: Renaming<'_>) {
+        let names = self.endpoints.iter_mut().map(|(name, _)| name).chain(&mut self.contexts.endpoints);
+        names.for_each(|name| renaming.names(std::slice::from_mut(name)));
     }
 
     /// Returns numbers of requests and spans, and times in microseconds, rounded, of those in units of 1/256.

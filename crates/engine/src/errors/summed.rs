@@ -3,7 +3,7 @@
 use crate::errors::ErrorsPart;
 use crate::errors::part::Part1;
 use crate::summaries::Sketch;
-use crate::summaries::section::{ByRoot, Kind, RootSums};
+use crate::summaries::section::{ByRoot, Kind, Renaming, RootSums};
 use crate::summaries::sketch::MOST;
 use pathlight_base::encoding::{self, Damaged};
 use serde::{Deserialize, Serialize};
@@ -38,6 +38,12 @@ impl RootSums for ErrorSums {
             without: Sketch::sum(parts.iter().map(|part| &part.without)),
             part: ErrorsPart::merge(parts.into_iter().map(|part| part.part).collect()),
         }
+    }
+
+    fn renamed(mut self, renaming: Renaming<'_>) -> ErrorSums {
+        self.part.rename(renaming);
+        self.part = ErrorsPart::merge(vec![self.part]);
+        self
     }
 
     fn of_stored(version: u32, bytes: &[u8]) -> Result<ByRoot<ErrorSums>, Damaged> {

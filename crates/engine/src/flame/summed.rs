@@ -4,7 +4,7 @@ use crate::compare::ComparePart;
 use crate::compare::summed::Frames1;
 use crate::flame::Contexts;
 use crate::requests::RequestRef;
-use crate::summaries::section::{Kind, Section};
+use crate::summaries::section::{Kind, Renaming, Section};
 use crate::summaries::sketch::MOST;
 use crate::summaries::{Lacks, LatencyBin, Sketch, Summary};
 use pathlight_base::encoding::{self, Damaged};
@@ -91,6 +91,13 @@ impl Section for FlameSums {
             && self.contexts.nodes.iter().all(|node| node.value.is_sound())
     }
 
+    fn renamed(mut self, renaming: Renaming<'_>) -> FlameSums {
+        renaming.names(&mut self.contexts.endpoints);
+        self.frames.rename(renaming);
+        // Names are in order again, and siblings of one name are one.
+        FlameSums::join(vec![self])
+    }
+
     fn of_stored(version: u32, bytes: &[u8]) -> Result<FlameSums, Damaged> {
         if version >= 2 {
             return encoding::read(bytes);
@@ -132,7 +139,7 @@ impl Summary {
     /// # Errors
     /// [`Lacks`].
     pub fn frames(&self, root: Option<&Endpoint>) -> Result<ComparePart, Lacks> {
-        let frames = &self.sections.flame.get()?.frames;
+        let frames = &self.of_root(&self.sections.flame, root)?.frames;
         Ok(match root {
             Some(root) => frames.of_root(root),
             None => frames.clone(),

@@ -10,7 +10,7 @@ use crate::flow::{
 };
 use crate::summaries::maps::by_key;
 use crate::summaries::names::{self, SetNames};
-use crate::summaries::section::{Kind, RootSums};
+use crate::summaries::section::{Kind, Renaming, RootSums};
 use crate::summaries::sketch::MOST;
 use crate::summaries::{Lacks, Sketch};
 use pathlight_base::sort::CompactSort as _;
@@ -221,14 +221,23 @@ impl Parent {
         self
     }
 
-    /// Returns this parent with other numbers of endpoints, which stand in the same order.
+    /// Returns this parent with other numbers of endpoints. Of a pair the lower number stands first.
     fn renumbered(mut self, numbers: &[u32]) -> Parent {
         let endpoint = |number: u32| numbers[number as usize];
         let node = |node: u32| endpoint(node >> INDEX_BITS) << INDEX_BITS | node & ((1 << INDEX_BITS) - 1);
         self.endpoint = endpoint(self.endpoint);
         self.callees.iter_mut().for_each(|callee| callee.endpoint = endpoint(callee.endpoint));
         self.nodes.iter_mut().for_each(|of| of.node = node(of.node));
-        self.pairs.iter_mut().for_each(|pair| pair.nodes = (node(pair.nodes.0), node(pair.nodes.1)));
+        for Pair { nodes: (first, second), counts } in &mut self.pairs {
+            (*first, *second) = (node(*first), node(*second));
+            if first > second {
+                std::mem::swap(first, second);
+                counts.before.reverse();
+                counts.binds.reverse();
+            }
+        }
+        // Two that became one.
+        self.pairs.retain(|pair| pair.nodes.0 != pair.nodes.1);
         self
     }
 
@@ -357,10 +366,16 @@ impl RootSums for FlowSums {
         let (endpoints, numbers) = names::join(parts.iter().map(|part| part.endpoints.as_slice()));
         let parents = parts.into_iter().zip(&numbers).map(|(part, numbers)| {
             let parents = part.parents.into_iter().map(|parent| parent.renumbered(numbers));
-            parents.map(|parent| (parent.endpoint, parent)).collect::<BTreeMap<u32, Parent>>()
+            parents.map(|parent| (parent.endpoint, parent)).collect::<Vec<(u32, Parent)>>()
         });
         let parents = by_key(parents).into_values().map(Parent::join).collect();
         FlowSums { endpoints, parents }
+    }
+
+    fn renamed(mut self, renaming: Renaming<'_>) -> FlowSums {
+        renaming.names(&mut self.endpoints);
+        // Joining brings names into their order.
+        FlowSums::join(vec![self])
     }
 
     fn is_sound(&self) -> bool {

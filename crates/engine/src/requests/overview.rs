@@ -184,6 +184,8 @@ pub struct SummaryFacts {
     pub root: RootEndpoint,
     /// Traces that were loaded with them and are left out.
     pub traces_left_out: u64,
+    /// Root endpoints that are summed together, and the share of the latency of all requests that they have.
+    pub lesser: (u64, f64),
     /// Parts that they lack, each in words.
     pub lacks: Vec<String>,
     /// Names of sections of a newer Pathlight that are left out.
@@ -242,6 +244,7 @@ impl OverviewReport {
             percentile_error: all.latency.error(),
             root: summary.settings.root.clone(),
             traces_left_out,
+            lesser: summary.lesser_share(),
             lacks: summary.lacks().iter().map(ToString::to_string).collect(),
             unknown: summary.unknown.iter().cloned().collect(),
         });

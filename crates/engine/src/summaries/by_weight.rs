@@ -3,7 +3,7 @@
 
 use super::maps::join_maps;
 use super::reports::HISTOGRAM_BINS;
-use super::section::{ByRoot, Kind};
+use super::section::{ByRoot, Kind, Renaming};
 use super::sketch::MOST;
 use super::{RELATIVE_ERROR, RootPart, Sketch, Summary};
 use crate::endpoints::SummedEndpoint;
@@ -132,7 +132,7 @@ impl WeightedTimes {
 
 impl RootWeights {
     /// Returns requests that stand for themselves.
-    fn of_ones(part: &RootPart, endpoints: Option<&SummedEndpoints>) -> RootWeights {
+    pub fn of_ones(part: &RootPart, endpoints: Option<&SummedEndpoints>) -> RootWeights {
         let times = |(name, of): (&Endpoint, &SummedEndpoint)| {
             (name.clone(), WeightedTimes::of_ones(&of.self_time, of.self_us))
         };
@@ -143,7 +143,19 @@ impl RootWeights {
         }
     }
 
-    fn join(parts: Vec<RootWeights>) -> RootWeights {
+    /// Returns the same requests, whose root endpoint has another name.
+    pub fn renamed(mut self, renaming: Renaming<'_>) -> RootWeights {
+        renaming.key(&mut self.endpoints, |known, times| known.merge(&times));
+        self
+    }
+
+    /// Returns the requests without the endpoints on their paths.
+    pub fn without_endpoints(&self) -> RootWeights {
+        let RootWeights { latency, failed, .. } = self.clone();
+        RootWeights { latency, failed, endpoints: BTreeMap::new() }
+    }
+
+    pub fn join(parts: Vec<RootWeights>) -> RootWeights {
         let mut out = RootWeights::default();
         let mut endpoints = Vec::new();
         for part in parts {
@@ -262,7 +274,11 @@ impl<'a> RootTimes<'a> {
 impl Summary {
     /// Returns the requests of a root endpoint; `None` if there are none.
     pub(crate) fn times(&self, root: &Endpoint) -> Option<RootTimes<'_>> {
-        Some(RootTimes { part: self.roots.get(root)?, weights: self.by_weight.get(root) })
+        Some(RootTimes { part: self.part(root)?, weights: self.weights_of(root) })
+    }
+
+    fn weights_of(&self, root: &Endpoint) -> Option<&RootWeights> {
+        self.by_weight.get(root).or_else(|| self.lesser.get(root)?.weights.as_ref())
     }
 
     /// Returns the weights of all requests.
@@ -275,16 +291,23 @@ impl Summary {
     /// Returns what the requests of one root endpoint, or of all, stand for; `None` if each stands for itself. The numbers
     /// beside it count each once.
     pub(super) fn weighted_facts(&self, root: Option<&Endpoint>) -> Option<WeightedFacts> {
-        if self.by_weight.keys().all(|name| root.is_some_and(|root| root != name)) {
+        let is_weighted = match root {
+            Some(root) => self.weights_of(root).is_some(),
+            None => !self.by_weight.is_empty(),
+        };
+        if !is_weighted {
             return None;
         }
         let part = self.root(root)?;
         let mut latency = WeightedTimes::default();
-        for (name, of) in self.roots.iter().filter(|(name, _)| root.is_none_or(|root| root == *name)) {
-            let of_ones = || Cow::Owned(WeightedTimes::of_ones(&of.latency, of.latency_us));
-            let times =
-                self.by_weight.get(name).map_or_else(of_ones, |weights| Cow::Borrowed(&weights.latency));
-            latency.merge(&times);
+        let all = || self.roots.keys();
+        for RootTimes { part, weights } in root
+            .map_or_else(|| all().collect(), |root| vec![root])
+            .into_iter()
+            .filter_map(|root| self.times(root))
+        {
+            let of_ones = || Cow::Owned(WeightedTimes::of_ones(&part.latency, part.latency_us));
+            latency.merge(&weights.map_or_else(of_ones, |weights| Cow::Borrowed(&weights.latency)));
         }
         let times = Times::new(&part.latency, part.latency_us, Some(&latency));
         let [p50, p95, p99] = [0.50, 0.95, 0.99].map(|p| times.quantile(p).0);

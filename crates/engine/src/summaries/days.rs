@@ -1,5 +1,6 @@
 //! Summaries of a part: of one day's traces, or of one root endpoint's requests.
 
+use super::fewer::{self, kept_as};
 use super::{Summary, SummarySettings};
 use pathlight_trace::{Endpoint, Portable, SetFull, TraceSet};
 use std::collections::BTreeMap;
@@ -34,8 +35,8 @@ impl Summary {
     /// does not know which requests share one; the range of times is that of all requests. In linear time, however
     /// many roots there are.
     pub fn into_roots(self) -> impl Iterator<Item = (Endpoint, Summary)> {
-        let Summary { settings, start_us, roots, sections, unknown, mut by_weight, .. } = self;
-        let mut sections = sections.into_roots();
+        let Summary { settings, start_us, roots, sections, unknown, mut by_weight, mut lesser, .. } = self;
+        let mut sections = sections.into_roots(&|root| kept_as(&roots, root));
         roots.into_iter().map(move |(root, part)| {
             let summary = Summary {
                 settings: settings.clone(),
@@ -45,6 +46,8 @@ impl Summary {
                 sections: sections(&root),
                 by_weight: by_weight.remove_entry(&root).into_iter().collect(),
                 roots: [(root.clone(), part)].into(),
+                // Those that stand under the others of a service go with these.
+                lesser: fewer::of_others(&mut lesser, &root),
                 unknown: unknown.clone(),
             };
             (root, summary)

@@ -2,6 +2,7 @@
 //! (`docs/definitions/summary.md` section 10).
 
 use super::by_weight::WEIGHTS;
+use super::fewer::LESSER;
 use super::packed::{VERSION, unzip, zip};
 use super::part::LATENCIES;
 use super::section::{ByRoot, Stored};
@@ -23,12 +24,16 @@ pub fn is_summary(head: &[u8]) -> bool {
 /// # Errors
 /// [`FileError::Damaged`] only if it cannot be packed, which no summary has shown yet.
 pub fn write(summary: &Summary) -> Result<Vec<u8>, FileError> {
-    let Summary { settings, traces, spans, start_us, roots, sections, by_weight, unknown: _ } = summary;
+    let Summary { settings, traces, spans, start_us, roots, sections, by_weight, lesser, unknown: _ } =
+        summary;
     let latencies = encoding::write(&(settings, traces, spans, start_us, roots));
     let mut stored = vec![Stored::new(LATENCIES, latencies)];
     stored.extend(sections.stored()?);
     if !by_weight.is_empty() {
         stored.push(Stored::new(WEIGHTS, encoding::write(by_weight)));
+    }
+    if !lesser.is_empty() {
+        stored.push(Stored::new(LESSER, encoding::write(lesser)));
     }
     Ok([MAGIC, format!("{VERSION}\n").as_bytes(), &zip(&encoding::write(&stored))?].concat())
 }
@@ -69,6 +74,7 @@ fn of_sections(inside: &[u8]) -> Result<Summary, FileError> {
         return Err(FileError::Damaged("there is more behind its sections".to_owned()));
     }
     let (mut names, mut latencies, mut by_weight) = (BTreeSet::new(), None, ByRoot::new());
+    let mut lesser = ByRoot::new();
     let (mut sections, mut unknown) = (Sections::none(), BTreeSet::new());
     for stored in &list {
         if !names.insert(&stored.name) {
@@ -79,11 +85,13 @@ fn of_sections(inside: &[u8]) -> Result<Summary, FileError> {
             latencies = Some(encoding::read(&stored.bytes).map_err(|why| stored.damaged(why))?);
         } else if stored.name == WEIGHTS.name && stored.check_version(WEIGHTS).is_ok() {
             by_weight = encoding::read(&stored.bytes).map_err(|why| stored.damaged(why))?;
+        } else if stored.name == LESSER.name && stored.check_version(LESSER).is_ok() {
+            lesser = encoding::read(&stored.bytes).map_err(|why| stored.damaged(why))?;
         } else if !sections.take(stored)? {
             unknown.insert(stored.name.clone());
         }
     }
     let lacks = || FileError::Damaged(format!("section {}: it is not there", LATENCIES.name));
     let (settings, traces, spans, start_us, roots) = latencies.ok_or_else(lacks)?;
-    Ok(Summary { settings, traces, spans, start_us, roots, sections, by_weight, unknown })
+    Ok(Summary { settings, traces, spans, start_us, roots, sections, by_weight, lesser, unknown })
 }

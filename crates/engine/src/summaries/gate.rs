@@ -194,6 +194,9 @@ impl GateRule {
 /// # Errors
 /// [`Lacks`] if a rule is about endpoints and a side lacks them.
 pub fn check(baseline: &Summary, candidate: &Summary, rules: &[GateRule]) -> Result<Vec<GateResult>, Lacks> {
+    let both = [baseline, candidate];
+    let alike = Summary::alike(&both);
+    let [baseline, candidate] = [&alike[0], &alike[1]].map(AsRef::<Summary>::as_ref);
     let mut verdicts: Vec<GateResult> = Vec::new();
     let times = |root: &Endpoint| Some([baseline.times(root)?, candidate.times(root)?]);
     for rule in rules {
@@ -202,7 +205,8 @@ pub fn check(baseline: &Summary, candidate: &Summary, rules: &[GateRule]) -> Res
             let both = in_both(a?, b?).filter_map(|(root, a, b)| Some((root, times(root)?, [a, b])));
             verdicts.extend(both.flat_map(|(root, times, sums)| rule.judge_endpoints(root, times, sums)));
         } else {
-            verdicts.extend(candidate.roots.keys().filter_map(|root| rule.judge_root(root, times(root)?)));
+            let roots = candidate.roots.keys().chain(candidate.lesser.keys());
+            verdicts.extend(roots.filter_map(|root| rule.judge_root(root, times(root)?)));
         }
     }
     let p: Vec<f64> = verdicts.iter().map(|verdict| verdict.p).collect();

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-/// Returns the values of each key in some maps.
-pub(crate) fn by_key<K: Ord, V>(maps: impl Iterator<Item = BTreeMap<K, V>>) -> BTreeMap<K, Vec<V>> {
+/// Returns the values of each key in some maps, or lists.
+pub(crate) fn by_key<K: Ord, V>(
+    maps: impl Iterator<Item = impl IntoIterator<Item = (K, V)>>,
+) -> BTreeMap<K, Vec<V>> {
     let mut out: BTreeMap<K, Vec<V>> = BTreeMap::new();
     for (key, value) in maps.flatten() {
         out.entry(key).or_default().push(value);
@@ -13,7 +15,7 @@ pub(crate) fn by_key<K: Ord, V>(maps: impl Iterator<Item = BTreeMap<K, V>>) -> B
 
 /// Joins some maps; values of one key by `join`, which must not mind their order.
 pub(crate) fn join_maps<K: Ord, V>(
-    maps: impl Iterator<Item = BTreeMap<K, V>>,
+    maps: impl Iterator<Item = impl IntoIterator<Item = (K, V)>>,
     join: impl Fn(Vec<V>) -> V,
 ) -> BTreeMap<K, V> {
     // What only one of them has stays as it is.

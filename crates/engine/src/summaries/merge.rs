@@ -1,6 +1,7 @@
 //! Joining summaries of disjoint traces.
 
 use super::by_weight;
+use super::fewer;
 use super::maps::join_maps;
 use super::sections::Sections;
 use super::{RootPart, Summary};
@@ -36,8 +37,9 @@ impl Summary {
         if parts.iter().any(|part| part.settings != settings) {
             return Err(OtherSettings);
         }
+        let lesser = fewer::lesser_of_all(&mut parts)?;
         let by_weight = by_weight::join(&parts);
-        let mut out = Summary { settings, by_weight, ..Summary::default() };
+        let mut out = Summary { settings, by_weight, lesser, ..Summary::default() };
         let (mut roots, mut sections) = (Vec::new(), Vec::new());
         for part in parts {
             out.traces += part.traces;

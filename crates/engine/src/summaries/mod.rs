@@ -9,8 +9,10 @@
 mod before;
 pub(crate) mod by_weight;
 mod days;
+pub(crate) mod fewer;
 mod file;
 mod gate;
+mod gather;
 pub(crate) mod joined;
 mod latency_bin;
 pub(crate) mod loaded;
@@ -28,8 +30,10 @@ pub(crate) mod sketch;
 mod statistic;
 
 pub use days::{DAY_US, by_day};
+pub use fewer::{LesserRoot, MOST_ROOTS, OTHERS};
 pub use file::{is_summary, read, write};
 pub use gate::{GateResult, GateRule, Measured, check};
+pub use gather::{GatherError, Gatherer, GathererPart};
 pub use latency_bin::{LatencyBin, LatencyBinRange};
 pub use loaded_list::{LoadedSummaries, LoadedSummary};
 pub use merge::{Merger, OtherSettings};

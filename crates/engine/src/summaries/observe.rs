@@ -162,6 +162,7 @@ impl Summary {
                 anomalies: Summed::Here(NormalRequests::observe(set, settings.path, &table)),
             },
             by_weight: by_weight::observe(set, &table, weighing),
+            lesser: BTreeMap::new(),
             unknown: BTreeSet::new(),
         }
     }

@@ -1,10 +1,11 @@
 //! The contents of a summary.
 
 use super::by_weight::{RootWeights, WEIGHTS};
+use super::fewer::LESSER;
 use super::section::{ByRoot, Kind};
 use super::sections::Sections;
 use super::sketch::MOST;
-use super::{Lacks, LatencyBin, Sketch};
+use super::{Lacks, LatencyBin, LesserRoot, Sketch};
 use crate::requests::RootEndpoint;
 use pathlight_base::statistics::{Moments, Percentiles};
 use pathlight_trace::{Endpoint, PathSettings, ReadingRule};
@@ -52,6 +53,9 @@ pub struct Summary {
     pub(crate) sections: Sections,
     /// Times by weight, of root endpoints with requests that stand for several.
     pub(crate) by_weight: ByRoot<RootWeights>,
+    /// Root endpoints that are kept by themselves without what the sections hold, which has them under the
+    /// [others](super::OTHERS) of their service.
+    pub lesser: BTreeMap<Endpoint, LesserRoot>,
     /// Names of sections that this program does not know and has left out: a newer one has written the file.
     pub unknown: BTreeSet<String>,
 }
@@ -102,7 +106,7 @@ impl RootPart {
         out
     }
 
-    fn is_sound(&self) -> bool {
+    pub(crate) fn is_sound(&self) -> bool {
         self.latency.is_sound()
             && self.spans.max(self.failed) <= MOST
             && LatencyBin::are_sound(&self.bins)
@@ -122,7 +126,12 @@ impl Summary {
             let all = RootPart::join(self.roots.values().cloned().collect());
             return (all.requests() > 0).then_some(all);
         };
-        self.roots.get(root).cloned()
+        self.part(root).cloned()
+    }
+
+    /// Returns the latencies of the requests of a root endpoint, which may be one of the lesser ones.
+    pub(crate) fn part(&self, root: &Endpoint) -> Option<&RootPart> {
+        self.roots.get(root).or_else(|| Some(&self.lesser.get(root)?.part))
     }
 
     /// Returns what it does not hold that this program could read of one: a version before wrote a file of it, or a newer
@@ -137,8 +146,14 @@ impl Summary {
         let is_weight = |(root, of): (&Endpoint, &RootWeights)| {
             self.roots.get(root).is_some_and(|part| of.is_sound(part))
         };
+        let is_lesser = |(root, of): (&Endpoint, &LesserRoot)| {
+            !self.roots.contains_key(root)
+                && of.part.is_sound()
+                && of.weights.as_ref().is_none_or(|weights| weights.is_sound(&of.part))
+        };
         match is_sound {
             false => Some(LATENCIES.name),
+            true if !self.lesser.iter().all(is_lesser) => Some(LESSER.name),
             true if !self.by_weight.iter().all(is_weight) => Some(WEIGHTS.name),
             true => self.sections.unsound(),
         }

@@ -135,16 +135,18 @@ impl Summary {
     }
 
     /// Returns the root endpoints of a choice with their requests in its percentile range, by name.
-    fn trees(&self, choice: &Choice) -> Vec<Tree<'_>> {
-        let roots =
-            self.roots.iter().filter(|(name, _)| choice.root.as_ref().is_none_or(|root| root == *name));
-        let trees = roots.map(|(root, part)| Tree { root, part, nodes: 0..0, bins: 0..0, ranks: 0..0 });
-        within(trees.collect(), choice.over_all, choice.range)
+    fn trees<'a>(&'a self, choice: &'a Choice) -> Vec<Tree<'a>> {
+        let tree = |(root, part)| Tree { root, part, nodes: 0..0, bins: 0..0, ranks: 0..0 };
+        let trees = match &choice.root {
+            Some(root) => self.part(root).map(|part| tree((root, part))).into_iter().collect(),
+            None => self.roots.iter().map(tree).collect(),
+        };
+        within(trees, choice.over_all, choice.range)
     }
 
     /// Returns them with their calling contexts.
-    fn flame_trees(&self, choice: &Choice) -> Result<(&FlameSums, Vec<Tree<'_>>), Lacks> {
-        let flame = self.sections.flame.get()?;
+    fn flame_trees<'a>(&'a self, choice: &'a Choice) -> Result<(&'a FlameSums, Vec<Tree<'a>>), Lacks> {
+        let flame = self.of_root(&self.sections.flame, choice.root.as_ref())?;
         let nodes = flame.trees();
         let mut trees = self.trees(choice);
         // Every root endpoint has a tree; a file made by hand may say otherwise.
@@ -369,7 +371,7 @@ impl Summary {
     /// [`Lacks`].
     pub fn errors(&self, choice: &Choice) -> Result<ErrorsReport, Lacks> {
         let choice = Choice { range: PercentileRange::ALL, ..choice.clone() };
-        let ErrorSums { part, without } = self.sections.errors.of(choice.root.as_ref())?;
+        let ErrorSums { part, without } = self.sums(&self.sections.errors, choice.root.as_ref())?;
         let without_us = percentiles(&without, without.sum_us());
         Ok(part.report(without_us, choice.range, self.facts(&choice)))
     }
@@ -379,7 +381,7 @@ impl Summary {
     /// # Errors
     /// [`Lacks`].
     pub fn flow_parents(&self, choice: &Choice, only: Option<&Endpoint>) -> Result<Vec<FlowParent>, Lacks> {
-        Ok(self.sections.flow.of(choice.root.as_ref())?.parents(only))
+        Ok(self.sums(&self.sections.flow, choice.root.as_ref())?.parents(only))
     }
 
     /// Returns the execution flow of a parent over requests of any latency; an empty one if it has none. How often an
@@ -388,7 +390,7 @@ impl Summary {
     /// # Errors
     /// [`NoFlow`].
     pub fn flow(&self, choice: &Choice, parent: &Endpoint, tau_ppm: u32) -> Result<FlowReport, NoFlow> {
-        self.sections.flow.of(choice.root.as_ref())?.report(parent, tau_ppm)
+        self.sums(&self.sections.flow, choice.root.as_ref())?.report(parent, tau_ppm)
     }
 
     /// Returns the histogram of latency; sizes of requests are not in a summary.

@@ -1,8 +1,9 @@
 //! A section of a summary: it has a name and a version of its own, so that a later Pathlight can add one or change one and
 //! every other query still works (`docs/definitions/summary.md` section 10).
 
-use super::FileError;
+use super::fewer::{MOST_ROOTS, OTHERS};
 use super::maps::join_maps;
+use super::{FileError, Summary};
 use pathlight_base::encoding::{self, Damaged};
 use pathlight_trace::Endpoint;
 use serde::de::DeserializeOwned;
@@ -34,6 +35,9 @@ pub(crate) trait Section: Clone + Default + Serialize + DeserializeOwned {
     /// Takes it apart by root endpoint.
     fn into_roots(self) -> BTreeMap<Endpoint, Self>;
 
+    /// Returns the sums of the requests of one root endpoint as those of another.
+    fn renamed(self, renaming: Renaming<'_>) -> Self;
+
     /// Returns the bytes that stand in a file.
     ///
     /// # Errors
@@ -51,6 +55,34 @@ pub(crate) trait Section: Clone + Default + Serialize + DeserializeOwned {
     }
 }
 
+/// What a root endpoint is called in the sums of its requests.
+#[derive(Clone, Copy)]
+pub(crate) struct Renaming<'a> {
+    pub from: &'a Endpoint,
+    pub to: &'a Endpoint,
+}
+
+impl Renaming<'_> {
+    /// Returns what an endpoint of these requests is called: a root endpoint that calls itself is one endpoint still.
+    pub fn name(self, endpoint: Endpoint) -> Endpoint {
+        if endpoint == *self.from { self.to.clone() } else { endpoint }
+    }
+
+    /// Renames an endpoint in a list of them, which may then be out of order.
+    pub fn names(self, list: &mut [Endpoint]) {
+        list.iter_mut().filter(|name| *name == self.from).for_each(|name| name.clone_from(self.to));
+    }
+
+    /// Renames a key of a map; `join` joins its values with those of a key that has the name already.
+    pub fn key<V>(self, map: &mut BTreeMap<Endpoint, V>, join: impl FnOnce(&mut V, V)) {
+        let Some(value) = map.remove(self.from) else { return };
+        match map.get_mut(self.to) {
+            Some(known) => join(known, value),
+            None => drop(map.insert(self.to.clone(), value)),
+        }
+    }
+}
+
 /// What one analysis sums of the requests of a root endpoint.
 pub(crate) trait RootSums: Clone + Serialize + DeserializeOwned {
     const KIND: Kind;
@@ -60,6 +92,9 @@ pub(crate) trait RootSums: Clone + Serialize + DeserializeOwned {
 
     /// Returns whether it can be joined and asked.
     fn is_sound(&self) -> bool;
+
+    /// Returns the same sums of requests whose root endpoint has another name.
+    fn renamed(self, renaming: Renaming<'_>) -> Self;
 
     /// Reads the sums of all root endpoints as they stand in a file. Sums that have changed read their bytes of earlier
     /// versions here.
@@ -89,6 +124,11 @@ impl<T: RootSums> Section for ByRoot<T> {
         self.into_iter().map(|(root, sums)| (root.clone(), [(root, sums)].into())).collect()
     }
 
+    fn renamed(self, renaming: Renaming<'_>) -> Self {
+        let renamed = |(root, sums): (Endpoint, T)| (renaming.name(root), sums.renamed(renaming));
+        self.into_iter().map(renamed).collect()
+    }
+
     fn of_stored(version: u32, bytes: &[u8]) -> Result<Self, Damaged> {
         T::of_stored(version, bytes)
     }
@@ -103,6 +143,8 @@ pub(crate) enum Lack {
     Newer(u32),
     /// Its bytes were damaged by hand: a checksum guards the file around them.
     Damaged,
+    /// It is there of other root endpoints, and of this one only together with others.
+    Together,
 }
 
 /// A summary lacks what a query needs; the text says what that is, why, and what to do.
@@ -116,6 +158,11 @@ impl Lacks {
     /// Returns the name of the section in files.
     pub fn section(&self) -> &'static str {
         self.kind.name
+    }
+
+    /// Returns whether it is there, but of this root endpoint only together with others.
+    pub fn is_together(&self) -> bool {
+        self.why == Lack::Together
     }
 
     /// Returns what it holds, such as "execution flows".
@@ -135,6 +182,10 @@ impl fmt::Display for Lacks {
             Lack::Newer(found) => write!(
                 f,
                 "this summary, or one that was merged into it, holds {words} as a newer Pathlight sums them (section {name}, version {found}; this program reads up to version {version}): use a newer Pathlight, or make it again from its traces"
+            ),
+            Lack::Together => write!(
+                f,
+                "this summary has more than {MOST_ROOTS} root endpoints, and holds {words} by itself only of those with the most time: of this one it holds latencies and errors, and {words} together with others of its service, under {OTHERS}"
             ),
             Lack::Damaged => write!(
                 f,
@@ -183,6 +234,14 @@ impl<T: Section> Summed<T> {
         lacking.map_or_else(|| Summed::Here(T::join(here)), Summed::Lacking)
     }
 
+    /// Returns the sums of the requests of one root endpoint as those of another.
+    pub fn renamed(self, renaming: Renaming<'_>) -> Summed<T> {
+        match self {
+            Summed::Here(sums) => Summed::Here(sums.renamed(renaming)),
+            lacking => lacking,
+        }
+    }
+
     /// Returns whether it can be joined and asked.
     pub fn is_sound(&self) -> bool {
         self.get().map_or(true, T::is_sound)
@@ -209,10 +268,16 @@ impl<T: Section> Summed<T> {
         }
     }
 
-    /// Returns what gives each root endpoint its own.
-    pub fn into_roots(self) -> impl FnMut(&Endpoint) -> Summed<T> {
+    /// Returns what gives each root endpoint its own; `name`: under which one a summary has it.
+    pub fn into_roots(
+        self,
+        name: &dyn Fn(&Endpoint) -> Endpoint,
+    ) -> impl FnMut(&Endpoint) -> Summed<T> + use<T> {
         let mut roots = match self {
-            Summed::Here(sums) => Ok(sums.into_roots()),
+            Summed::Here(sums) => {
+                let named = sums.into_roots().into_iter().map(|(root, sums)| (name(&root), sums));
+                Ok(join_maps(std::iter::once(named), T::join))
+            }
             Summed::Lacking(why) => Err(why),
         };
         move |root| match &mut roots {
@@ -222,13 +287,32 @@ impl<T: Section> Summed<T> {
     }
 }
 
-impl<T: RootSums + Default> Summed<ByRoot<T>> {
+impl Summary {
+    /// Returns a section that is asked for the requests of one root endpoint, or of all.
+    ///
+    /// # Errors
+    /// [`Lacks`] if it is not there, or has that root endpoint only together with others.
+    pub(crate) fn of_root<'a, T: Section>(
+        &self,
+        section: &'a Summed<T>,
+        root: Option<&Endpoint>,
+    ) -> Result<&'a T, Lacks> {
+        if root.is_some_and(|root| self.lesser.contains_key(root)) {
+            return Err(Lacks { kind: T::KIND, why: Lack::Together });
+        }
+        section.get()
+    }
+
     /// Returns what is summed of one root endpoint, or of all together; empty if there are no requests.
     ///
     /// # Errors
-    /// [`Lacks`] if it is not there.
-    pub fn of(&self, root: Option<&Endpoint>) -> Result<T, Lacks> {
-        let roots = self.get()?;
+    /// [`Lacks`] as [`of_root`](Self::of_root).
+    pub(crate) fn sums<T: RootSums + Default>(
+        &self,
+        section: &Summed<ByRoot<T>>,
+        root: Option<&Endpoint>,
+    ) -> Result<T, Lacks> {
+        let roots = self.of_root(section, root)?;
         Ok(match root {
             Some(root) => roots.get(root).cloned().unwrap_or_default(),
             None => T::join(roots.values().cloned().collect()),

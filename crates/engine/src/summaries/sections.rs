@@ -1,6 +1,6 @@
 //! The sections of a summary: each analysis owns one.
 
-use super::section::{ByRoot, Lack, Section, Stored, Summed};
+use super::section::{ByRoot, Lack, Renaming, Section, Stored, Summed};
 use super::{FileError, Lacks};
 use crate::anomalies::summed::NormalRequests;
 use crate::diagnosis::summed::DiagnosisSums;
@@ -36,10 +36,16 @@ macro_rules! sections {
                 Sections { $($field: Summed::join($field),)* }
             }
 
-            /// Returns what gives each root endpoint its own, in linear time, however many there are.
-            pub fn into_roots(self) -> impl FnMut(&Endpoint) -> Sections {
-                $(let mut $field = self.$field.into_roots();)*
+            /// Returns what gives each root endpoint its own, in linear time, however many there are; `name`: under which
+            /// one a summary has it.
+            pub fn into_roots(self, name: &dyn Fn(&Endpoint) -> Endpoint) -> impl FnMut(&Endpoint) -> Sections + use<> {
+                $(let mut $field = self.$field.into_roots(name);)*
                 move |root| Sections { $($field: $field(root),)* }
+            }
+
+            /// Returns the sums of the requests of one root endpoint as those of another.
+            pub fn renamed(self, renaming: Renaming<'_>) -> Sections {
+                Sections { $($field: self.$field.renamed(renaming),)* }
             }
 
             /// Returns the name of a section whose numbers contradict each other.

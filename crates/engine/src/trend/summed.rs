@@ -10,6 +10,7 @@ use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Weights, false_discovery, normal_p, student_p};
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewer values on a day give no point.
@@ -193,9 +194,11 @@ impl TrendOfSummaries {
     /// # Errors
     /// [`NoTrend`].
     pub fn of(days: &[Summary], axis: TrendAxis) -> Result<TrendOfSummaries, NoTrend> {
+        let days = &Summary::alike(&days.iter().collect::<Vec<_>>());
         let endpoints_of_days = days.iter().map(|day| day.sections.endpoints.get());
         let endpoints_of_days = endpoints_of_days.collect::<Result<Vec<_>, Lacks>>()?;
-        let roots: BTreeSet<&Endpoint> = days.iter().flat_map(|day| day.roots.keys()).collect();
+        let roots: BTreeSet<&Endpoint> =
+            days.iter().flat_map(|day| day.roots.keys().chain(day.lesser.keys())).collect();
         let mut series: Vec<Series> = Vec::new();
         for root in roots {
             let parts: Vec<_> = days.iter().map(|day| day.times(root)).collect();
@@ -257,7 +260,7 @@ impl TrendOfSummaries {
 }
 
 /// Returns the clearest change of each root endpoint that has one, with the services that explain it.
-fn moved(days: &[Summary], series: &[Series]) -> Result<Vec<Moved>, NoTrend> {
+fn moved(days: &[Cow<'_, Summary>], series: &[Series]) -> Result<Vec<Moved>, NoTrend> {
     let mut clearest: BTreeMap<&Endpoint, (DayChange, usize)> = BTreeMap::new();
     for (number, one) in series.iter().enumerate() {
         let Some(change) = one.change.filter(|change| change.is_certain) else { continue };
@@ -272,7 +275,7 @@ fn moved(days: &[Summary], series: &[Series]) -> Result<Vec<Moved>, NoTrend> {
     let sum = |change: &DayChange, is_wanted: bool| {
         let mut sum = Merger::default();
         let mut wanted = days.iter().enumerate().filter(|(day, _)| change.has(*day) == is_wanted);
-        wanted.try_for_each(|(_, day)| sum.add(day.clone()))?;
+        wanted.try_for_each(|(_, day)| sum.add(Summary::clone(day)))?;
         sum.finish()
     };
     let mut sums: BTreeMap<(usize, usize), (Summary, Summary)> = BTreeMap::new();
@@ -284,7 +287,12 @@ fn moved(days: &[Summary], series: &[Series]) -> Result<Vec<Moved>, NoTrend> {
             e.insert((sum(&change, false)?, sum(&change, true)?));
         }
         let culprit = match sums.get(&place) {
-            Some((before, since)) => compare(before, since, Some(root))?.culprit,
+            Some((before, since)) => match compare(before, since, Some(root)) {
+                Ok(report) => report.culprit,
+                // Its services are summed together with those of others.
+                Err(lacks) if lacks.is_together() => ServicesReport::default(),
+                Err(lacks) => return Err(lacks.into()),
+            },
             None => ServicesReport::default(),
         };
         out.push(Moved { root: root.clone(), day, series, culprit });

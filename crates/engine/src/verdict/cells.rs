@@ -1,6 +1,7 @@
 //! The accumulator: values of calls and visits, and what is counted per service.
 
 use crate::requests::RequestRef;
+use crate::summaries::section::Renaming;
 use pathlight_base::statistics::{Interval, Sample, Weight, Weights, welch};
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -233,6 +234,29 @@ impl Cell {
 }
 
 impl ServicesPartial {
+    /// Returns the same times of requests whose root endpoint has another name.
+    pub(crate) fn renamed(self, renaming: Renaming<'_>) -> ServicesPartial {
+        let key = |key: CellKey| match key {
+            CellKey::Edge { caller, callee } => CellKey::Edge { caller, callee: renaming.name(callee) },
+            CellKey::Own { entry, makes_calls } => CellKey::Own { entry: renaming.name(entry), makes_calls },
+        };
+        let mut out = ServicesPartial { cells: BTreeMap::new(), entries: BTreeMap::new(), ..self };
+        for (of, cell) in self.cells {
+            out.cells.entry(key(of)).or_default().merge(*cell);
+        }
+        for (entry, mut counts) in self.entries {
+            let last_calls = std::mem::take(&mut counts.last_calls).into_iter();
+            for (call, visits) in
+                last_calls.map(|(call, visits)| (call.map(|call| renaming.name(call)), visits))
+            {
+                counts.last_calls.entry(call).or_default().merge(&visits);
+            }
+            renaming.key(&mut counts.calling, |known, visits| known.merge(&visits));
+            out.entries.entry(renaming.name(entry)).or_default().merge(*counts);
+        }
+        out
+    }
+
     /// Joins parts of disjoint requests.
     pub fn merge(parts: Vec<ServicesPartial>) -> ServicesPartial {
         let mut out = ServicesPartial::default();

@@ -1,7 +1,7 @@
 //! Calls between services and visits of services: what explains a change.
 
 use super::cells::{Cell, CellKey, EntryCounts, ServiceCounts, ServiceExemplar, TimeKey};
-use crate::summaries::section::{ByRoot, Kind, RootSums};
+use crate::summaries::section::{ByRoot, Kind, Renaming, RootSums};
 use crate::summaries::{Lacks, Summary};
 use crate::verdict::ServicesPartial;
 use pathlight_base::encoding::{self, Damaged};
@@ -20,6 +20,10 @@ impl RootSums for ServicesPartial {
 
     fn is_sound(&self) -> bool {
         ServicesPartial::is_sound(self)
+    }
+
+    fn renamed(self, renaming: Renaming<'_>) -> ServicesPartial {
+        ServicesPartial::renamed(self, renaming)
     }
 
     fn of_stored(version: u32, bytes: &[u8]) -> Result<ByRoot<ServicesPartial>, Damaged> {
@@ -161,7 +165,7 @@ impl Summary {
     /// # Errors
     /// [`Lacks`].
     pub fn services(&self, root: Option<&Endpoint>) -> Result<ServicesPartial, Lacks> {
-        self.sections.services.of(root)
+        self.sums(&self.sections.services, root)
     }
 }
 

@@ -25,6 +25,10 @@ public_json! {
         /// All root endpoints of the summary, by name.
         roots: Vec<NamedRoot<'a>> =
             summary.roots.iter().map(|(endpoint, part)| NamedRoot::of(endpoint, part)).collect(),
+        /// Root endpoints, by name, that are summed together: `roots` has them under "(other root endpoints)" of their
+        /// service. Empty up to 1,000 root endpoints.
+        lesser: Vec<NamedRoot<'a>> =
+            summary.lesser.iter().map(|(endpoint, of)| NamedRoot::of(endpoint, &of.part)).collect(),
         /// Endpoints on critical paths, the one with the most self time first; `null` if the summary lacks them: it was
         /// written before Pathlight summed them, or by a newer one.
         endpoints: Option<Vec<EndpointTimes<'a>>> =

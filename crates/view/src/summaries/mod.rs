@@ -6,5 +6,5 @@ mod words;
 
 pub use words::{
     COMPARES_ALL, DIAGNOSIS_ONLY, FLOW_ONLY, Known, NO_AGGREGATE, NO_CHANGED_PLACES, NO_FINDINGS, Node,
-    Selected, SummedEndpointRow, facts, known_requests, lacking, lacks, notes,
+    Selected, SummedEndpointRow, facts, known_requests, lacking, lacks, notes, together,
 };

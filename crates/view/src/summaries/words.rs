@@ -11,7 +11,9 @@ use pathlight_engine::flame::{CriticalPathReport, NodePart};
 use pathlight_engine::flow::{MOST_NODES, REPEATS};
 use pathlight_engine::queries::SummaryFacts;
 use pathlight_engine::requests::{PercentileRange, RequestRef, RootEndpoint};
-use pathlight_engine::summaries::{Choice, LatencyBinRange, RELATIVE_ERROR, RootPart, Summary};
+use pathlight_engine::summaries::{
+    Choice, LatencyBinRange, MOST_ROOTS, OTHERS, RELATIVE_ERROR, RootPart, Summary,
+};
 use pathlight_engine::verdict::ServicesPartial;
 use pathlight_trace::{Endpoint, NO_ROW};
 use std::collections::BTreeMap;
@@ -112,6 +114,7 @@ pub fn notes(of: &SummaryFacts) -> Vec<String> {
          taken out alone; how many such requests there are, a summary does not count."
             .to_owned(),
     ];
+    notes.extend(together(of.lesser));
     notes.extend(lacking(&of.lacks, &of.unknown));
     if of.percentile_error > 0.0 {
         notes.push(format!(
@@ -127,6 +130,17 @@ pub fn notes(of: &SummaryFacts) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Returns how many root endpoints are summed together, and how much time they have; `None` if none is.
+pub fn together((roots, share): (u64, f64)) -> Option<String> {
+    (roots > 0).then(|| {
+        format!(
+            "All sums are there of the {} root endpoints with the most time only. {} more have {:.1} % of the time: they are \
+             summed together, service by service, under {OTHERS}; by itself each has its latencies and errors.",
+            format::count(MOST_ROOTS as u64), format::count(roots), 100.0 * share
+        )
+    })
 }
 
 /// Returns what a summary does not hold, each in a sentence: `lacks` in words, `unknown` by the names of sections.

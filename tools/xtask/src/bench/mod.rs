@@ -179,7 +179,10 @@ fn scale(quick: bool, report: &mut Report) -> Outcome {
     }
     measure(&mut spark, report)?;
     let mut pipe = sh::command(&python);
-    measure(pipe.arg("scale/pipe.py").arg(&binary).arg(if quick { "50000" } else { "1000000" }), report)
+    let traces = if quick { "50000" } else { "1000000" };
+    measure(pipe.arg("scale/pipe.py").arg(&binary).arg(traces), report)?;
+    let mut wide = sh::command(&python);
+    measure(wide.arg("scale/pipe.py").arg(&binary).arg(traces).arg("40000"), report)
 }
 
 /// Builds the binary as it is released; returns its path.
