@@ -1,10 +1,10 @@
 //! Fewer root endpoints: those that differ in the values in their names are one where they are many, and of more than
-//! [`MOST_ROOTS`] those with the least time are summed together, service by service (`docs/definitions/summary.md`
+//! [`MOST_ROOTS`](super::MOST_ROOTS) those with the least time are summed together, service by service (`docs/definitions/summary.md`
 //! section 4).
 
 use super::by_weight::RootWeights;
 use super::maps::join_maps;
-use super::section::{ByRoot, Kind, Renaming};
+use super::section::{ByRoot, Kind, OTHERS, Renaming};
 use super::{Merger, OtherSettings, RootPart, Summary};
 use pathlight_trace::{Endpoint, template};
 use serde::{Deserialize, Serialize};
@@ -12,10 +12,6 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Root endpoints that a written summary holds all sums of.
-pub const MOST_ROOTS: usize = 1000;
-/// The operation under which the other root endpoints of a service are summed together.
-pub const OTHERS: &str = "(other root endpoints)";
 /// Names of root endpoints of one service that differ in their values alone, up to which each stays.
 pub(crate) const MOST_NAMES: usize = 100;
 /// Root endpoints that are renamed before they are joined.

@@ -30,7 +30,7 @@ pub(crate) mod sketch;
 mod statistic;
 
 pub use days::{DAY_US, by_day};
-pub use fewer::{LesserRoot, MOST_ROOTS, OTHERS};
+pub use fewer::LesserRoot;
 pub use file::{is_summary, read, write};
 pub use gate::{GateResult, GateRule, Measured, check};
 pub use gather::{GatherError, Gatherer, GathererPart};
@@ -40,6 +40,6 @@ pub use merge::{Merger, OtherSettings};
 pub use packed::FileError;
 pub use part::{RootPart, Summary, SummarySettings};
 pub use reports::Choice;
-pub use section::Lacks;
+pub use section::{Lacks, MOST_ROOTS, OTHERS};
 pub use sketch::{EXACT, RELATIVE_ERROR, Sketch};
 pub use statistic::{Estimate, Statistic};

@@ -1,7 +1,6 @@
 //! A section of a summary: it has a name and a version of its own, so that a later Pathlight can add one or change one and
 //! every other query still works (`docs/definitions/summary.md` section 10).
 
-use super::fewer::{MOST_ROOTS, OTHERS};
 use super::maps::join_maps;
 use super::{FileError, Summary};
 use pathlight_base::encoding::{self, Damaged};
@@ -10,6 +9,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+
+/// Root endpoints that a written summary holds all sums of.
+pub const MOST_ROOTS: usize = 1000;
+/// The operation under which the other root endpoints of a service are summed together.
+pub const OTHERS: &str = "(other root endpoints)";
 
 /// Which section it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
