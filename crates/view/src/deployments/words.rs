@@ -16,7 +16,7 @@ pub const LIMITS: &str = "Requests of the same root endpoint are compared in the
 pub const EMPTY: &str =
     "No service runs in several versions, zones, hosts or other places that can be compared.";
 
-/// Returns a place in words: `version 1.9.0`, `zone-b (cloud.availability_zone)`.
+/// Returns a place in words: `version 1.9.0`, `cloud.availability_zone zone-b`.
 pub(super) fn place_words(key: &str, value: &str) -> String {
     let value = if value.is_empty() { "(empty)".to_owned() } else { printable(value) };
     match kind_of(key) {
@@ -34,9 +34,12 @@ fn others_words(row: &DeploymentRow) -> String {
     }
 }
 
-/// Returns how many times as long something takes, `1.52 times`.
-fn times_words(row: &DeploymentRow) -> String {
-    row.beside.times().map_or_else(|| "longer than no time".to_owned(), |times| format!("{times:.2} times"))
+/// Says how much longer something takes, and the word before what it is compared with: `1.52 times as long`, `as`.
+fn longer(out: Sentence, row: &DeploymentRow) -> (Sentence, &'static str) {
+    match row.beside.times() {
+        Some(times) => (out.number(format!("{times:.2} times")).text(" as long"), "as"),
+        None => (out.text("longer"), "than"),
+    }
 }
 
 /// Returns what a row says, in a sentence.
@@ -46,8 +49,8 @@ pub fn row_sentence(row: &DeploymentRow) -> Sentence {
     let (out, of) = match (&row.of, &row.value) {
         (DeploymentOf::Calls(caller, callee), _) => {
             let out = out.text("Calls from ").service(caller).text(" to ").service(callee).text(" spend ");
-            let where_to = format!(" as long in the network when they cross {}: ", printable(&row.key));
-            (out.number(times_words(row)).text(&where_to), " per call.")
+            let (out, _) = longer(out, row);
+            (out.text(&format!(" in the network when they cross {}: ", printable(&row.key))), " per call.")
         }
         (of, value) => {
             let place = value.as_deref().map(|value| place_words(&row.key, value)).unwrap_or_default();
@@ -55,11 +58,8 @@ pub fn row_sentence(row: &DeploymentRow) -> Sentence {
                 DeploymentOf::Endpoint(endpoint) => out.name(endpoint),
                 of => out.service(of.service()),
             };
-            let out = out.text(" takes ").number(times_words(row));
-            (
-                out.text(&format!(" as long in {place} as in {}: ", others_words(row))),
-                " of own work per visit.",
-            )
+            let (out, than) = longer(out.text(" takes "), row);
+            (out.text(&format!(" in {place} {than} in {}: ", others_words(row))), " of own work per visit.")
         }
     };
     out.number(here).text(" against ").number(there).text(of)
@@ -94,7 +94,8 @@ pub fn headline(report: &DeploymentsReport) -> Sentence {
     // Calls across one border have one cause.
     let is_beside = |row: &&DeploymentRow| row.value.is_none() && row.key == worst.key;
     let calls: Vec<&DeploymentRow> = report.sure().filter(is_beside).collect();
-    let (out, cost_us) = if worst.value.is_none() && calls.len() > 1 {
+    let is_border = worst.value.is_none() && calls.len() > 1;
+    let (out, cost_us) = if is_border {
         (border_sentence(worst, calls.len() as u64), calls.iter().map(|row| row.cost_us).sum())
     } else {
         (row_sentence(worst), worst.cost_us)
@@ -103,7 +104,7 @@ pub fn headline(report: &DeploymentsReport) -> Sentence {
         return out.text(" It costs the mean latency next to nothing.");
     }
     let of_all = format!(" of the mean latency of all {}.", counted(report.facts.requests, "request"));
-    out.text(if calls.len() > 1 { " All of them cost " } else { " That costs " })
+    out.text(if is_border { " All of them cost " } else { " That costs " })
         .number(duration(cost_us))
         .text(&of_all)
 }
@@ -198,6 +199,12 @@ mod tests {
         assert_eq!(
             said(row(cart(), "service.version", Some("1.8"), &["1.7"])),
             "cart takes 1.50 times as long in version 1.8 as in 1.7: 3.00\u{202f}ms against 2.00\u{202f}ms of own work per visit."
+        );
+        let mut from_nothing = row(cart(), "version", Some("1.8"), &["1.7"]);
+        from_nothing.beside.other_mean_us = 0.0;
+        assert!(
+            said(from_nothing)
+                .starts_with("cart takes longer in version 1.8 than in 1.7: 3.00\u{202f}ms against 0")
         );
         let others = row(cart(), "host.name", Some("h1"), &["h2", "h3"]);
         assert!(
