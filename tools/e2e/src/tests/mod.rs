@@ -76,20 +76,6 @@ pub const IN_FIREFOX: &[Test] = tests![
     jaeger_ui::an_expired_session_and_a_refused_frame_are_said_with_a_way_out,
     jaeger_ui::two_frames_side_by_side_follow_each_other,
     tabs::back_from_another_page_everything_is_there_or_offered_again,
-    tabs::two_tabs_with_the_same_data_leave_each_other_alone,
-    hostile::markup_and_marks_in_names_are_text_in_every_view,
-    hostile::names_of_a_megabyte_do_not_hold_up_the_page,
-    hostile::tens_of_thousands_of_services_are_searched_not_listed,
-    faults::workers_that_end_in_any_view_are_replaced_and_it_shows_the_same,
-    faults::workers_that_go_silent_or_deaf_in_any_view_are_replaced_and_it_shows_the_same,
-    faults::workers_that_end_in_a_search_a_question_or_a_report_are_replaced,
-    faults::workers_that_end_while_files_are_read_are_replaced,
-    faults::a_file_that_changes_or_vanishes_while_it_is_read_is_named,
-    faults::a_file_of_the_server_that_breaks_off_or_asks_for_a_login_is_said,
-    faults::a_file_that_leads_to_another_server_is_fetched_if_the_user_agrees,
-    faults::refused_and_full_storage_take_nothing_but_what_is_remembered,
-    faults::lost_canvases_are_painted_again_and_without_any_the_tables_stay,
-    faults::a_refused_clipboard_and_service_worker_are_said,
     library::the_example_shows_what_the_binary_says,
     library::it_reads_in_the_page_where_no_worker_can_be_started,
 ];
@@ -106,8 +92,24 @@ pub const LONG: &[Test] = tests![
     soak_listen::a_day_of_exports_is_taken_and_memory_stays_small,
 ];
 
-/// Those of them that run in Firefox too.
-pub const LONG_IN_FIREFOX: &[Test] = tests![soak::one_worker_many_and_the_binary_say_the_same];
+/// Those that take long in Firefox: one of them, and others for which every run of the tests would wait for minutes.
+pub const LONG_IN_FIREFOX: &[Test] = tests![
+    soak::one_worker_many_and_the_binary_say_the_same,
+    tabs::two_tabs_with_the_same_data_leave_each_other_alone,
+    hostile::markup_and_marks_in_names_are_text_in_every_view,
+    hostile::names_of_a_megabyte_do_not_hold_up_the_page,
+    hostile::tens_of_thousands_of_services_are_searched_not_listed,
+    faults::workers_that_end_in_any_view_are_replaced_and_it_shows_the_same,
+    faults::workers_that_go_silent_or_deaf_in_any_view_are_replaced_and_it_shows_the_same,
+    faults::workers_that_end_in_a_search_a_question_or_a_report_are_replaced,
+    faults::workers_that_end_while_files_are_read_are_replaced,
+    faults::a_file_that_changes_or_vanishes_while_it_is_read_is_named,
+    faults::a_file_of_the_server_that_breaks_off_or_asks_for_a_login_is_said,
+    faults::a_file_that_leads_to_another_server_is_fetched_if_the_user_agrees,
+    faults::refused_and_full_storage_take_nothing_but_what_is_remembered,
+    faults::lost_canvases_are_painted_again_and_without_any_the_tables_stay,
+    faults::a_refused_clipboard_and_service_worker_are_said,
+];
 
 /// Every other test, in the order they run.
 pub const ALL: &[Test] = tests![
