@@ -255,11 +255,12 @@ impl PageView for SplitView {
         let queries = page.queries();
         let (selection, of) = (address.selection(), address.split.of.clone());
         queries.proposals.want(page, queries::Proposals { selection: selection.clone(), of: of.clone() });
-        queries.deployments.want(page, queries::Deployments { selection: selection.clone(), key: None });
         if let Some(key) = key(page) {
             let sum = address.sum.clone();
-            queries.split.want(page, queries::Split { selection, of, key, sum });
+            queries.split.want(page, queries::Split { selection: selection.clone(), of, key, sum });
         }
+        // Nothing in sight waits for what is proposed besides.
+        queries.deployments.want(page, queries::Deployments { selection, key: None });
     }
 
     fn frame(&self) -> &ViewFrame {

@@ -501,6 +501,19 @@ impl TraceSet {
         (self.names.get(service), self.names.get(operation))
     }
 
+    /// Returns, by endpoint, a number of its service, and the names of services by number.
+    pub fn service_numbers(&self) -> (Vec<u32>, Vec<String>) {
+        let mut numbers: HashMap<Symbol, u32, FxBuildHasher> = HashMap::default();
+        let mut names = Vec::new();
+        let number = |&(service, _): &(Symbol, Symbol)| {
+            *numbers.entry(service).or_insert_with(|| {
+                names.push(self.names.get(service).to_owned());
+                names.len() as u32 - 1
+            })
+        };
+        (self.endpoints.rows.iter().map(number).collect(), names)
+    }
+
     /// Returns an endpoint by its names, which mean the same in every worker.
     pub fn owned_endpoint(&self, endpoint: EndpointId) -> Endpoint {
         let (service, operation) = self.endpoint_name(endpoint);

@@ -370,6 +370,23 @@ impl Tree {
         self.children(i).filter(|&c| self.role[c as usize] == Role::Sync)
     }
 
+    /// Returns the spans that the request at `root` waits for, itself first, each before those below it. What nobody waits for
+    /// is left out with all below it.
+    pub fn awaited(&self, root: u32) -> impl Iterator<Item = u32> {
+        let (mut next, end) = (root, self.subtree_end[root as usize]);
+        std::iter::from_fn(move || {
+            while next < end {
+                let span = next;
+                if span == root || self.role[span as usize] == Role::Sync {
+                    next = span + 1;
+                    return Some(span);
+                }
+                next = self.subtree_end[span as usize];
+            }
+            None
+        })
+    }
+
     /// Returns whether a span [is an orphan](Flags::is_orphan).
     pub fn is_orphan(&self, set: &TraceSet, i: u32) -> bool {
         set.flags(self.row(i)).is_orphan()

@@ -9,7 +9,7 @@ use pathlight_engine::ids::NodeId;
 use pathlight_trace::Endpoint;
 use pathlight_view::flow;
 use pathlight_view::flow::changes::{
-    CHANGE_CHOICES, ChangeTarget, NETWORK_WORDS, Wanted, chips, neighbours, queue_words, set_parallel,
+    CHANGE_CHOICES, ChangeTarget, Wanted, chips, neighbours, network_words, queue_words, set_parallel,
     subject_options,
 };
 use pathlight_view::say::subject::subject_words;
@@ -266,7 +266,7 @@ impl ChangeControls {
             }
             Some(ChangeTarget::Subject(subject)) => self.title.add(&span("", &subject_words(subject))),
             Some(ChangeTarget::Queue(queue)) => self.title.add(&span("", &queue_words(queue))),
-            Some(ChangeTarget::Network) => self.title.add(&span("", NETWORK_WORDS)),
+            Some(ChangeTarget::Network) => self.title.add(&span("", &network_words())),
             None => {
                 let words =
                     "Select a call in the chart or the table to change it, or a part of a service above.";

@@ -1,13 +1,13 @@
 //! Versions, zones, hosts and other places that are slower than the others; see [`deployments`].
 
+use super::report_table::{ReportTable, Said};
 use super::what_if;
 use crate::dom::{El, Listeners, div, el};
 use crate::page::{Focus, Page};
-use crate::widgets::companion::{AnyTable as _, CompanionTable};
+use crate::widgets::companion::CompanionTable;
 use crate::widgets::{controls, export};
 use pathlight_view::deployments::{self, DeploymentLine};
 use pathlight_view::json;
-use pathlight_view::views::WORKING;
 
 /// The panel.
 pub struct DeploymentsPanel {
@@ -15,11 +15,8 @@ pub struct DeploymentsPanel {
     /// The tag by which places are compared, and what is offered.
     key: El,
     offered: Option<(u64, Option<String>)>,
-    sentence: El,
     note: El,
-    table: CompanionTable<DeploymentLine>,
-    /// Revision of the report that is shown.
-    shown: Option<u64>,
+    report: ReportTable<DeploymentLine>,
 }
 
 impl DeploymentsPanel {
@@ -45,11 +42,11 @@ impl DeploymentsPanel {
             .child(&div("title muted").text("Open a row to try it as a what-if"))
             .child(&div("grow"))
             .child(&export::menu(page, keep, "deployments", None, formats(page, table)));
-        let sentence = el("p").class("target-sentence").test("deployments-sentence");
+        let report = ReportTable::new("deployments-sentence", table);
         let note = el("p").class("muted small table-note").text(deployments::LIMITS);
-        let element = div("savings").test("deployments").child(&tools).child(&sentence);
+        let element = div("savings").test("deployments").child(&tools).child(&report.sentence);
         let element = element.child(table.element()).child(&note);
-        DeploymentsPanel { element, key, offered: None, sentence, note, table, shown: None }
+        DeploymentsPanel { element, key, offered: None, note, report }
     }
 
     /// Returns its root element.
@@ -73,29 +70,14 @@ impl DeploymentsPanel {
     /// Follows the reports.
     pub fn update(&mut self, page: Page) {
         self.offer(page);
-        let queries = page.queries();
-        let is_waiting = queries.deployments.is_waiting();
-        self.table.set_stale(is_waiting);
-        self.sentence.class_if("stale", is_waiting);
-        self.table.set_sort(page.address().sort.as_ref());
-        let now = Some(queries.deployments.revision());
-        match queries.deployments.get() {
-            Some(report) if self.shown != now => {
-                self.shown = now;
-                self.sentence.set_text(&deployments::headline(&report).to_text());
-                self.table.set_rows(DeploymentLine::of(&report), deployments::EMPTY);
-                self.note.show(!report.rows.is_empty());
-            }
-            Some(_) => {}
-            None => {
-                self.sentence.set_text("");
-                self.table.set_empty(WORKING);
-            }
-        }
-        let focus = page.focus().clone();
-        self.table.select(|line| {
-            line.endpoint().is_some_and(|endpoint| focus == Focus::Endpoint(endpoint.clone()))
-        });
+        let said = Said {
+            headline: deployments::headline,
+            lines: DeploymentLine::of,
+            empty: deployments::EMPTY,
+            endpoint: DeploymentLine::endpoint,
+        };
+        let report = self.report.update(page, &page.queries().deployments, &said);
+        self.note.show(report.is_none_or(|report| !report.rows.is_empty()));
     }
 }
 

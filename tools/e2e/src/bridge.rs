@@ -183,7 +183,7 @@ impl Inner {
     }
 
     /// Drags files. Firefox lets nothing in from outside, so they are chosen in an input that is no part of the page, and
-    /// the page is told of a drag of its files.
+    /// the page sees a drag of its files.
     fn drag(&mut self, kind: &str, with: &Value) -> Outcome<Value> {
         if kind == "dragEnter" {
             let script = "let input = document.getElementById('dragged-files'); \

@@ -15,6 +15,13 @@ pub enum DeploymentKind {
     Hardware,
 }
 
+impl DeploymentKind {
+    /// Returns whether its values change with a release.
+    pub fn is_released(self) -> bool {
+        matches!(self, DeploymentKind::Version | DeploymentKind::Flag | DeploymentKind::Environment)
+    }
+}
+
 /// Known keys: those of OpenTelemetry's conventions, and what older tracers write. Of keys that divide the requests alike the first
 /// is shown.
 const KNOWN: [(&str, DeploymentKind); 30] = [

@@ -10,4 +10,6 @@ mod report;
 pub use compared::Beside;
 pub use keys::{DeploymentKind, kind_of};
 pub use observe::{DeploymentsObserver, DeploymentsPart};
-pub use report::{DeploymentFirst, DeploymentKey, DeploymentOf, DeploymentRow, DeploymentsReport};
+pub use report::{
+    DeploymentFirst, DeploymentKey, DeploymentOf, DeploymentRow, DeploymentsReport, SlowerPlace,
+};

@@ -4,12 +4,11 @@ use super::DeploymentOf;
 use super::keys::{DeploymentKind, kind_of};
 use crate::flame::{Observer, PathFinder, PathTable};
 use crate::flow::OwnTime;
-use crate::flow::placed::{process_value, service_numbers};
 use crate::requests::Weighing;
 use crate::verdict::answer_of_other_service;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Sample, Weight, Weights};
-use pathlight_trace::{EndpointId, Overlap, Role, TraceSet, Tree, hash_text};
+use pathlight_trace::{EndpointId, Overlap, TraceSet, Tree, hash_text};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -139,16 +138,16 @@ pub struct DeploymentsObserver {
     weighing: Weighing,
     finder: PathFinder,
     own: OwnTime,
-    /// By endpoint, the number of its service; then the numbers of services.
+    /// By endpoint, the number of its service; names of services by number.
     service_of: Vec<u32>,
-    services: FxHashMap<String, u32>,
+    services: Vec<String>,
     /// By number of a key: whether its values are compared.
     is_wanted: Vec<bool>,
     /// Numbers of those of which the values of both sides of a call are compared.
     place_keys: Vec<u32>,
     requests: Weights,
-    /// By place, then hash of the root endpoint and minute.
-    cells: FxHashMap<(Place, u64, u64), Cell>,
+    /// By place, then number of the root endpoint and minute.
+    cells: FxHashMap<(Place, u32, u64), Cell>,
     firsts: FxHashMap<Place, u64>,
     visits: Vec<Visit>,
     /// By span of the request: time on the path; and its visit.
@@ -169,9 +168,7 @@ impl DeploymentsObserver {
         weighing: Weighing,
         key: Option<&str>,
     ) -> DeploymentsObserver {
-        let service_of = service_numbers(set);
-        let names = set.endpoints().map(|(service, _)| service.to_owned());
-        let services = names.zip(service_of.iter().copied()).collect();
+        let (service_of, services) = set.service_numbers();
         let is_wanted = |name: &str| key.map_or_else(|| kind_of(name).is_some(), |key| name == key);
         // Nobody knows what a tag is about that only a person has chosen.
         let is_place = |name: &str| kind_of(name).is_none_or(|kind| kind == DeploymentKind::Place);
@@ -222,8 +219,10 @@ impl DeploymentsObserver {
     fn note_call(&mut self, set: &TraceSet, (call, answer): (u32, u32), us: u64, path_us: u64) {
         let service = |row: u32| self.service_of[set.named_endpoint(row).0 as usize];
         let calls = Thing::Calls(service(call), service(answer));
+        let value = |row: u32, key: &str| set.tags.value(set.process_of(row).tags, key);
         for &key in &self.place_keys {
-            if let (Some(from), Some(to)) = (process_value(set, call, key), process_value(set, answer, key)) {
+            let name = set.tags.key_name(key);
+            if let (Some(from), Some(to)) = (value(call, name), value(answer, name)) {
                 self.found.push(((calls, if from == to { WITHIN } else { ACROSS }, key), us, path_us));
             }
         }
@@ -234,8 +233,7 @@ impl DeploymentsObserver {
         for Visit { service, entry, own_us, path_us } in std::mem::take(&mut self.visits) {
             let row = tree.row(entry);
             // What is named after whom a call asks runs nobody knows where.
-            let runs_it = self.services.get(set.names.get(set.process_of(row).service)) == Some(&service);
-            if !runs_it {
+            if set.names.get(set.process_of(row).service) != self.services[service as usize] {
                 continue;
             }
             self.list_pairs(set, row);
@@ -248,22 +246,11 @@ impl DeploymentsObserver {
 
     /// Finds the visits and calls of a request.
     fn look(&mut self, set: &TraceSet, tree: &Tree, root: u32) {
-        let end = tree.subtree_end[root as usize];
-        self.path_us.clear();
-        self.path_us.resize((end - root) as usize, 0);
-        self.visit_of.clear();
-        self.visit_of.resize((end - root) as usize, NO_VISIT);
         self.finder.find(set, tree, root, self.overlap);
-        for entry in self.finder.entries() {
-            self.path_us[(entry.span - root) as usize] += entry.exclusive_us;
-        }
-        let mut span = root;
-        while span < end {
-            if span != root && tree.role[span as usize] != Role::Sync {
-                // Nothing waits for it.
-                span = tree.subtree_end[span as usize];
-                continue;
-            }
+        self.finder.span_times_us(tree, root, &mut self.path_us);
+        self.visit_of.clear();
+        self.visit_of.resize(self.path_us.len(), NO_VISIT);
+        for span in tree.awaited(root) {
             let (row, at) = (tree.row(span), (span - root) as usize);
             let service = self.service_of[set.named_endpoint(row).0 as usize];
             let above = tree
@@ -289,17 +276,16 @@ impl DeploymentsObserver {
                     visit.path_us = visit.path_us.saturating_add(path_us);
                 }
             }
-            span += 1;
         }
         self.note_visits(set, tree);
     }
 
-    fn add(&mut self, root: u64, start_us: u64, weight: Weight) {
+    fn add(&mut self, root: EndpointId, start_us: u64, weight: Weight) {
         self.found.compact_sort();
         for same in self.found.chunk_by(|a, b| a.0 == b.0) {
             let place = same[0].0;
             let sum = |of: fn(&(Place, u64, u64)) -> u64| same.iter().map(of).fold(0, u64::saturating_add);
-            let cell = self.cells.entry((place, root, start_us / MINUTE_US)).or_default();
+            let cell = self.cells.entry((place, root.0, start_us / MINUTE_US)).or_default();
             cell.us.add(sum(|found| found.1) / same.len() as u64, weight);
             cell.path_us.add(sum(|found| found.2), weight);
             let first = self.firsts.entry(place).or_insert(u64::MAX);
@@ -319,15 +305,13 @@ impl Observer for DeploymentsObserver {
         self.requests.add(weight);
         let start_us = tree.start_us[root as usize];
         self.look(set, tree, root);
-        let (service, operation) = set.endpoint_name(set.named_endpoint(entry.row));
-        let hash = hash_text(&format!("{service}\n{operation}"));
-        self.add(hash, start_us, weight);
+        self.add(set.named_endpoint(entry.row), start_us, weight);
     }
 
     fn finish(self, set: &TraceSet) -> DeploymentsPart {
-        let mut service_names = vec![""; self.services.len()];
-        self.services.iter().for_each(|(name, &number)| service_names[number as usize] = name);
-        let service = |number: u32| service_names[number as usize].to_owned();
+        let service = |number: u32| self.services[number as usize].clone();
+        let hash = |(service, operation): (&str, &str)| hash_text(&format!("{service}\n{operation}"));
+        let hashes: Vec<u64> = set.endpoints().map(hash).collect();
         let mut keys: BTreeMap<String, Option<ByPlace>> = BTreeMap::new();
         let names = |(thing, at, key): Place| {
             let of = match thing {
@@ -346,7 +330,7 @@ impl Observer for DeploymentsObserver {
         };
         let mut named: FxHashMap<Place, Cells> = FxHashMap::default();
         for ((place, root, minute), cell) in self.cells {
-            named.entry(place).or_default().insert((root, minute), cell);
+            named.entry(place).or_default().insert((hashes[root as usize], minute), cell);
         }
         for (place, cells) in named {
             let (key, of, at) = names(place);

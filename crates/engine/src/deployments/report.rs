@@ -57,6 +57,17 @@ pub struct DeploymentRow {
     pub cost_us: f64,
 }
 
+/// One place that is slower, or all calls across one border.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SlowerPlace {
+    /// The place that is slower; of calls the two services that lose most to it.
+    pub row: DeploymentRow,
+    /// Of calls how many pairs of services lose to the border, this one among them; else 1.
+    pub pairs: u64,
+    /// What the mean latency of all requests loses to it, all pairs together, in microseconds.
+    pub cost_us: f64,
+}
+
 /// A tag by which something was compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -204,10 +215,8 @@ fn rows(key: &str, of: &DeploymentOf, places: &Places, requests: f64) -> Vec<Dep
 
 /// Returns the values of a service that come after others and not by chance, if they may change with a release.
 fn firsts(key: &str, of: &DeploymentOf, places: &Places) -> Vec<DeploymentFirst> {
-    const RELEASED: [DeploymentKind; 3] =
-        [DeploymentKind::Version, DeploymentKind::Flag, DeploymentKind::Environment];
     let DeploymentOf::Service(service) = of else { return Vec::new() };
-    if !kind_of(key).is_some_and(|kind| RELEASED.contains(&kind)) {
+    if !kind_of(key).is_some_and(DeploymentKind::is_released) {
         return Vec::new();
     }
     // Requests in some minutes, all or those in one place.
@@ -254,6 +263,29 @@ impl DeploymentsReport {
         // An endpoint says again what its service does.
         let rank = |row: &DeploymentRow| (!row.is_sure, matches!(row.of, DeploymentOf::Endpoint(_)));
         self.rows.compact_sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| b.cost_us.total_cmp(&a.cost_us)));
+    }
+
+    /// Returns what is slower by more than chance, the greatest cost first: services, and all calls across one border together.
+    pub fn slower(&self) -> Vec<SlowerPlace> {
+        let mut found: Vec<SlowerPlace> = Vec::new();
+        for row in self.sure() {
+            let is_border = |known: &&mut SlowerPlace| known.row.value.is_none() && known.row.key == row.key;
+            match &row.of {
+                // Its service says the same.
+                DeploymentOf::Endpoint(_) => {}
+                // Calls across one border have one cause.
+                DeploymentOf::Calls(..) if let Some(known) = found.iter_mut().find(is_border) => {
+                    known.pairs += 1;
+                    known.cost_us += row.cost_us;
+                }
+                DeploymentOf::Calls(..) | DeploymentOf::Service(_) => {
+                    found.push(SlowerPlace { row: row.clone(), pairs: 1, cost_us: row.cost_us });
+                }
+            }
+        }
+        // Stable: equal ones stay as the rows are.
+        found.compact_sort_by(|a, b| b.cost_us.total_cmp(&a.cost_us));
+        found
     }
 
     /// Returns the rows that are slower by more than chance.

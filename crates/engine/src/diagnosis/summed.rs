@@ -11,7 +11,7 @@ use crate::summaries::sketch::{MOST, each_number, push_number};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::Moments;
 use pathlight_base::touched::Touched;
-use pathlight_trace::{Endpoint, ReadingRule, Role, SpanKind, TraceSet, Tree};
+use pathlight_trace::{Endpoint, ReadingRule, SpanKind, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -347,15 +347,7 @@ impl Observer for DiagnosisObserver {
         let bin = self.bins.entry(number).or_insert(LatencyBin { number, ..LatencyBin::default() });
         bin.requests += 1;
         bin.us += u128::from(latency_us);
-        let mut span = root;
-        while span < tree.subtree_end[root as usize] {
-            if span != root && tree.role[span as usize] != Role::Sync {
-                span = tree.subtree_end[span as usize];
-                continue;
-            }
-            self.look(set, tree, span, number);
-            span += 1;
-        }
+        tree.awaited(root).for_each(|span| self.look(set, tree, span, number));
     }
 
     fn finish(mut self, set: &TraceSet) -> DiagnosisSums {

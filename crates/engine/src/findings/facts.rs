@@ -1,7 +1,7 @@
 //! What was measured of each kind of finding.
 
 use super::FindingTag;
-use crate::deployments::{DeploymentFirst, DeploymentRow};
+use crate::deployments::{DeploymentFirst, SlowerPlace};
 use crate::flow::SerialGroup;
 use crate::queues::QueueExample;
 use crate::requests::{PercentileRange, RequestRef, RequestType};
@@ -71,7 +71,7 @@ pub enum FindingFacts {
     /// See [`FindingKind::Errors`](super::FindingKind::Errors).
     Errors(ErrorsFacts),
     /// See [`FindingKind::SlowerPlace`](super::FindingKind::SlowerPlace); its place is the service that runs there, or is called.
-    SlowerPlace(Box<SlowerPlaceFacts>),
+    SlowerPlace(Box<SlowerPlace>),
     /// See [`FindingKind::Who`](super::FindingKind::Who).
     Who(WhoFacts),
     /// See [`FindingKind::SinceWhen`](super::FindingKind::SinceWhen).
@@ -80,15 +80,6 @@ pub enum FindingFacts {
     ReadWithCare(ReadWithCareFacts),
     /// See [`FindingKind::Queue`](super::FindingKind::Queue); its place is the endpoint that receives.
     Queue(QueueFacts),
-}
-
-/// The facts of [`FindingKind::SlowerPlace`](super::FindingKind::SlowerPlace).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SlowerPlaceFacts {
-    /// The place that is slower; of calls the two services that lose most to it.
-    pub row: DeploymentRow,
-    /// Of calls how many pairs of services lose to the same tag: this one among them.
-    pub pairs: u64,
 }
 
 /// The facts of [`FindingKind::Queue`](super::FindingKind::Queue).

@@ -5,16 +5,15 @@ use super::candidates::untested_finding;
 use super::rank::{MOST, WORTH_SHARE, sort_findings};
 use super::{
     AbnormalFacts, ErrorsFacts, Finding, FindingFacts, FindingKind, FindingPlace, FindingTag, FindingsReport,
-    GrowingCalls, Halved, OneAfterTheOtherFacts, PairsPart, SinceWhenFacts, SlowTailFacts, SlowerPlaceFacts,
-    TagsReport, TakesLonger, WhoFacts,
+    GrowingCalls, Halved, OneAfterTheOtherFacts, PairsPart, SinceWhenFacts, SlowTailFacts, TagsReport,
+    TakesLonger, WhoFacts,
 };
 use crate::anomalies::AnomalyReport;
-use crate::deployments::{DeploymentFirst, DeploymentOf, DeploymentsReport};
+use crate::deployments::{DeploymentFirst, DeploymentsReport, SlowerPlace};
 use crate::errors::ErrorsReport;
 use crate::flow::{EvaluationReport, MendedLatency, ParalleliseReport, SavingsReport, SerialGroup};
 use crate::requests::{OnlyFilter, RequestType};
 use crate::verdict::{HitRequests, Subject};
-use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::Interval;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -168,31 +167,14 @@ impl LateFindings {
     pub fn take_deployments(&mut self, report: &DeploymentsReport) {
         self.releases.clone_from(&report.firsts);
         let worth_us = WORTH_MEAN * report.facts.latency_us.mean;
-        let mut found: Vec<(SlowerPlaceFacts, f64)> = Vec::new();
-        for row in report.sure() {
-            let is_of_calls =
-                |known: &SlowerPlaceFacts| known.row.value.is_none() && known.row.key == row.key;
-            match (&row.of, found.iter_mut().find(|(known, _)| is_of_calls(known))) {
-                // Its service says the same.
-                (DeploymentOf::Endpoint(_), _) => {}
-                // Calls across one border have one cause.
-                (DeploymentOf::Calls(..), Some((known, cost_us))) => {
-                    known.pairs += 1;
-                    *cost_us += row.cost_us;
-                }
-                _ => found.push((SlowerPlaceFacts { row: row.clone(), pairs: 1 }, row.cost_us)),
-            }
-        }
-        found.retain(|(_, cost_us)| *cost_us >= worth_us);
-        // Stable: equal ones stay as the report has them.
-        found.compact_sort_by(|a, b| b.1.total_cmp(&a.1));
-        let finding = |(facts, stake_us): (SlowerPlaceFacts, f64)| {
-            let place = FindingPlace::Service(facts.row.of.service().to_owned());
-            let (n, p) = (facts.row.beside.requests, facts.row.beside.p);
-            let facts = FindingFacts::SlowerPlace(Box::new(facts));
+        let finding = |slower: SlowerPlace| {
+            let place = FindingPlace::Service(slower.row.of.service().to_owned());
+            let (stake_us, n, p) = (slower.cost_us, slower.row.beside.requests, slower.row.beside.p);
+            let facts = FindingFacts::SlowerPlace(Box::new(slower));
             Finding { stake_us, p: Some(p), ..untested_finding(place, n, report.facts.requests, facts) }
         };
-        self.places = found.into_iter().take(MOST_GROUPS).map(finding).collect();
+        let worth = report.slower().into_iter().filter(|slower| slower.cost_us >= worth_us);
+        self.places = worth.take(MOST_GROUPS).map(finding).collect();
     }
 
     /// Returns what is new at about a time, the nearest first; of a service if something of it is.

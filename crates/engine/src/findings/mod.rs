@@ -33,7 +33,7 @@ pub use facts::{
     AbnormalFacts, BesideCall, Burst, BurstsFacts, CostFacts, CostInTail, ErrorsFacts, FindingFacts, Gap,
     GrowingCalls, GrowsWith, Halved, NotInstrumentedFacts, OneAfterTheOtherFacts, OutsideRequestsFacts,
     QueueFacts, ReadWithCareFacts, RedundantFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts,
-    SlowerPlaceFacts, TakesLonger, TimeoutFacts, WhoFacts, WorkAfterFacts,
+    TakesLonger, TimeoutFacts, WhoFacts, WorkAfterFacts,
 };
 pub use late_findings::{LateFindings, LateSubject, LateTail, Saved};
 pub use late_query::ask_findings;

@@ -275,6 +275,15 @@ impl PathFinder {
         &self.entries
     }
 
+    /// Fills in the time on the path of each span of the request at `root`, the first its own, in microseconds; 0 off the path.
+    pub fn span_times_us(&self, tree: &Tree, root: u32, out: &mut Vec<u64>) {
+        out.clear();
+        out.resize((tree.subtree_end[root as usize] - root) as usize, 0);
+        for entry in &self.entries {
+            out[(entry.span - root) as usize] += entry.exclusive_us;
+        }
+    }
+
     /// Returns the segments in order of time; they partition the request's root.
     pub fn segments(&self) -> impl ExactSizeIterator<Item = Segment> + '_ {
         self.reversed.iter().rev().copied()

@@ -4,7 +4,6 @@
 use super::{CallsBetween, Move};
 use crate::verdict::{Subject, SubjectSpans, answer_of_other_service};
 use pathlight_trace::{TraceSet, Tree};
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 /// Which spans.
@@ -25,8 +24,7 @@ pub(super) enum SetSpans {
         /// By endpoint, whether it is of the service.
         is_of_service: Vec<bool>,
         service_of: Vec<u32>,
-        /// Numbers of the tag; `None`: no span has it.
-        key: Option<u32>,
+        key: String,
         value: String,
         is_there: bool,
     },
@@ -34,8 +32,7 @@ pub(super) enum SetSpans {
         is_caller: Vec<bool>,
         is_callee: Vec<bool>,
         service_of: Vec<u32>,
-        /// The tag to cross, if there is one; its number is `None` if no span has it.
-        across: Option<Option<u32>>,
+        across: Option<String>,
         cross: bool,
     },
 }
@@ -50,16 +47,16 @@ impl SetSpans {
             TimedSpans::Subject(subject) => SetSpans::Subject(SubjectSpans::new(set, subject)),
             TimedSpans::Work { service, key, value, is_there } => SetSpans::Work {
                 is_of_service: is_of(service),
-                service_of: service_numbers(set),
-                key: set.tags.find_key(key),
+                service_of: set.service_numbers().0,
+                key: key.clone(),
                 value: value.clone(),
                 is_there: *is_there,
             },
             TimedSpans::Calls { calls, cross } => SetSpans::Calls {
                 is_caller: is_of(&calls.caller),
                 is_callee: is_of(&calls.callee),
-                service_of: service_numbers(set),
-                across: calls.across.as_ref().map(|key| set.tags.find_key(key)),
+                service_of: set.service_numbers().0,
+                across: calls.across.clone(),
                 cross: *cross,
             },
         }
@@ -68,13 +65,13 @@ impl SetSpans {
     /// Returns whether a span is one of them.
     pub fn has(&self, set: &TraceSet, tree: &Tree, span: u32) -> bool {
         let row = tree.row(span);
+        let value_of = |row: u32, key: &str| set.tags.value(set.process_of(row).tags, key);
         let endpoint = set.named_endpoint(row).0 as usize;
         match self {
             SetSpans::Subject(spans) => spans.has(set, tree, span),
             SetSpans::Work { is_of_service, service_of, key, value, is_there } => {
-                let Some(key) = *key else { return false };
                 is_of_service[endpoint]
-                    && process_value(set, row, key).is_some_and(|here| (here == value) == *is_there)
+                    && value_of(row, key).is_some_and(|here| (here == value) == *is_there)
                     && answer_of_other_service(set, tree, span, service_of).is_none()
             }
             SetSpans::Calls { is_caller, is_callee, service_of, across, cross } => {
@@ -83,14 +80,10 @@ impl SetSpans {
                 }
                 let Some(answer) = answer_of_other_service(set, tree, span, service_of) else { return false };
                 let answer = tree.row(answer);
-                let is_between = match across {
-                    None => true,
-                    Some(None) => false,
-                    Some(Some(key)) => {
-                        let values = (process_value(set, row, *key), process_value(set, answer, *key));
-                        matches!(values, (Some(from), Some(to)) if (from != to) == *cross)
-                    }
-                };
+                let is_between = across.as_ref().is_none_or(|key| {
+                    let values = (value_of(row, key), value_of(answer, key));
+                    matches!(values, (Some(from), Some(to)) if (from != to) == *cross)
+                });
                 is_between && is_callee[set.named_endpoint(answer).0 as usize]
             }
         }
@@ -103,20 +96,4 @@ impl Move {
         let Move { service, key, value, levels: _ } = self.clone();
         TimedSpans::Work { service, key, value, is_there }
     }
-}
-
-/// Returns the value that the process of a row has of a tag; of several the smallest.
-pub(crate) fn process_value(set: &TraceSet, row: u32, key: u32) -> Option<&str> {
-    let pairs = set.tags.pairs_of(set.process_of(row).tags).iter();
-    pairs.map(|&pair| set.tags.pair(pair)).filter(|(number, _)| *number == key).map(|(_, value)| value).min()
-}
-
-/// Returns, by endpoint of a set, a number of its service.
-pub(crate) fn service_numbers(set: &TraceSet) -> Vec<u32> {
-    let mut numbers = FxHashMap::default();
-    let number = |(service, _)| {
-        let next = numbers.len() as u32;
-        *numbers.entry(service).or_insert(next)
-    };
-    set.endpoints().map(number).collect()
 }

@@ -46,15 +46,9 @@ struct ServicePaths {
 
 impl ServicePaths {
     fn new(set: &TraceSet, overlap: Overlap) -> ServicePaths {
-        let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
-        let mut names = Vec::new();
-        let service_of = set.endpoints().map(|(service, _)| {
-            *numbers.entry(service).or_insert_with(|| {
-                names.extend(["", WAITING].map(|operation| Endpoint::new(service, operation)));
-                names.len() as u32 / 2 - 1
-            })
-        });
-        let service_of = service_of.collect();
+        let (service_of, services) = set.service_numbers();
+        let of = |service: &String| ["", WAITING].map(|operation| Endpoint::new(service, operation));
+        let names: Vec<Endpoint> = services.iter().flat_map(of).collect();
         let place = vec![NO_ROW; names.len()];
         ServicePaths {
             overlap,

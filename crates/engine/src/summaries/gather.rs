@@ -3,8 +3,7 @@
 //! Unpacked, a root endpoint takes some ten times as much memory, most of it for names and for room in maps of few entries.
 
 use super::fewer::{MOST_NAMES, Plan, without_values};
-use super::section::MOST_ROOTS;
-use super::section::Renaming;
+use super::section::{MOST_ROOTS, Renaming};
 use super::{Merger, OtherSettings, Summary};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;

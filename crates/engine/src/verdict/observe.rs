@@ -11,7 +11,6 @@ use pathlight_base::touched::Touched;
 use pathlight_trace::calls::callee;
 use pathlight_trace::{EndpointId, Flags, Overlap, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 use std::mem::take;
 
 /// A [`CellKey`] by numbers: the calling service or [`NO_CALLER`], the endpoint, whether a visit makes calls.
@@ -109,19 +108,12 @@ struct VisitCall {
 impl ServicesObserver {
     /// Returns an observer of requests of this set.
     pub fn new(set: &TraceSet, overlap: Overlap) -> ServicesObserver {
-        let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
-        let mut names = Vec::new();
-        let service_of = set.endpoints().map(|(service, _)| {
-            *numbers.entry(service).or_insert_with(|| {
-                names.push(service.to_owned());
-                names.len() as u32 - 1
-            })
-        });
+        let (service_of, names) = set.service_numbers();
         ServicesObserver {
             overlap,
             finder: PathFinder::default(),
             done: None,
-            service_of: service_of.collect(),
+            service_of,
             weighing: Weighing::default(),
             weight: Weight::ONE,
             requests: Weights::default(),
@@ -289,17 +281,11 @@ impl ServicesObserver {
         facts: &RequestEntry,
         has_errors: bool,
     ) {
-        let end = tree.subtree_end[root as usize];
         self.prepare(set, tree, root, path, has_errors);
         self.visits.clear();
         self.calls.clear();
-        let mut span = root;
-        while span < end {
-            if span != root && tree.role[span as usize] != Role::Sync {
-                // What nobody waits for is no part of a visit.
-                span = tree.subtree_end[span as usize];
-                continue;
-            }
+        // What nobody waits for is no part of a visit.
+        for span in tree.awaited(root) {
             let visit = self.visit_of(set, tree, root, span);
             let row = tree.row(span);
             let service = self.visits[visit as usize].service;
@@ -319,7 +305,6 @@ impl ServicesObserver {
                 }
                 None => self.visits[visit as usize].own_us += path_us,
             }
-            span += 1;
         }
         let visits = take(&mut self.visits);
         for visit in &visits {

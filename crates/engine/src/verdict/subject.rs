@@ -3,7 +3,7 @@
 use super::{ServicePart, answer_of_other_service};
 use crate::flame::PathFinder;
 use pathlight_base::steps::in_blocks;
-use pathlight_trace::{Overlap, Role, TraceSet, Tree};
+use pathlight_trace::{Overlap, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -152,28 +152,16 @@ impl SubjectTimes {
     /// Returns by subject its time on the critical path of the request at `root`, all its calls or visits together, in
     /// microseconds; `None` where the request does not use it.
     pub fn measure(&mut self, set: &TraceSet, tree: &Tree, root: u32) -> &[Option<u64>] {
-        let end = tree.subtree_end[root as usize];
         self.times_us.clear();
         self.times_us.resize(self.subjects.len(), None);
-        self.path_us.clear();
-        self.path_us.resize((end - root) as usize, 0);
         self.finder.find(set, tree, root, self.overlap);
-        for entry in self.finder.entries() {
-            self.path_us[(entry.span - root) as usize] += entry.exclusive_us;
-        }
-        let mut span = root;
-        while span < end {
-            if span != root && tree.role[span as usize] != Role::Sync {
-                // Nobody waits for it.
-                span = tree.subtree_end[span as usize];
-                continue;
-            }
+        self.finder.span_times_us(tree, root, &mut self.path_us);
+        for span in tree.awaited(root) {
             for (spans, time_us) in self.subjects.iter().zip(&mut self.times_us) {
                 if spans.has(set, tree, span) {
                     *time_us.get_or_insert(0) += self.path_us[(span - root) as usize];
                 }
             }
-            span += 1;
         }
         &self.times_us
     }

@@ -7,6 +7,6 @@ mod words;
 pub(crate) use table::changes;
 pub use table::{DeploymentLine, table};
 pub use words::{
-    EMPTY, LIMITS, SplitProposal, border_sentence, headline, key_options, release, row_sentence,
+    EMPTY, LIMITS, SplitProposal, headline, key_options, release, row_sentence, slower_sentence,
     split_proposal, why_none,
 };

@@ -21,11 +21,6 @@ impl DeploymentLine {
         (0..report.rows.len()).map(|at| DeploymentLine { at, report: report.clone() }).collect()
     }
 
-    /// Returns its place among the rows.
-    pub fn at(&self) -> usize {
-        self.at
-    }
-
     /// Returns the row.
     pub fn row(&self) -> &DeploymentRow {
         &self.report.rows[self.at]

@@ -1,9 +1,10 @@
 //! Sentences about places that are slower than others.
 
 use crate::say::sentence::Sentence;
+use crate::split::table::keys;
 use pathlight_base::format::{self, counted, duration, printable};
 use pathlight_engine::deployments::{
-    DeploymentFirst, DeploymentKind, DeploymentOf, DeploymentRow, DeploymentsReport, kind_of,
+    DeploymentFirst, DeploymentKind, DeploymentOf, DeploymentRow, DeploymentsReport, SlowerPlace, kind_of,
 };
 use pathlight_engine::queries::OverviewReport;
 use pathlight_trace::Endpoint;
@@ -65,11 +66,14 @@ pub fn row_sentence(row: &DeploymentRow) -> Sentence {
     out.number(here).text(" against ").number(there).text(of)
 }
 
-/// Returns what calls between several pairs of services lose to one border; the row is of those that lose most.
-pub fn border_sentence(row: &DeploymentRow, pairs: u64) -> Sentence {
+/// Returns what is slower, in one or two sentences.
+pub fn slower_sentence(SlowerPlace { row, pairs, .. }: &SlowerPlace) -> Sentence {
+    if *pairs == 1 {
+        return row_sentence(row);
+    }
     let out = Sentence::default()
         .text(&format!("Calls that cross {} spend more time in the network, between ", printable(&row.key)));
-    let out = out.number(counted(pairs, "pair")).text(" of services. ");
+    let out = out.number(counted(*pairs, "pair")).text(" of services. ");
     out.then(row_sentence(row))
 }
 
@@ -82,31 +86,20 @@ pub fn headline(report: &DeploymentsReport) -> Sentence {
     if report.keys.is_empty() {
         return out.text(&why_none(report));
     }
-    let is_whole = |row: &&DeploymentRow| !matches!(row.of, DeploymentOf::Endpoint(_));
-    // Sure ones stand first, by what they cost.
-    let Some(worst) = report.sure().find(is_whole) else {
+    let Some(worst) = report.slower().into_iter().next() else {
         let keys: Vec<String> = report.keys.iter().map(|key| printable(&key.key)).collect();
         return out.text(&format!(
             "No service, and no call between services, is surely slower in one place than in others by {}.",
             keys.join(", ")
         ));
     };
-    // Calls across one border have one cause.
-    let is_beside = |row: &&DeploymentRow| row.value.is_none() && row.key == worst.key;
-    let calls: Vec<&DeploymentRow> = report.sure().filter(is_beside).collect();
-    let is_border = worst.value.is_none() && calls.len() > 1;
-    let (out, cost_us) = if is_border {
-        (border_sentence(worst, calls.len() as u64), calls.iter().map(|row| row.cost_us).sum())
-    } else {
-        (row_sentence(worst), worst.cost_us)
-    };
-    if cost_us < 1.0 {
+    let out = slower_sentence(&worst);
+    if worst.cost_us < 1.0 {
         return out.text(" It costs the mean latency next to nothing.");
     }
     let of_all = format!(" of the mean latency of all {}.", counted(report.facts.requests, "request"));
-    out.text(if is_border { " All of them cost " } else { " That costs " })
-        .number(duration(cost_us))
-        .text(&of_all)
+    let out = out.text(if worst.pairs > 1 { " All of them cost " } else { " That costs " });
+    out.number(duration(worst.cost_us)).text(&of_all)
 }
 
 /// Returns why nothing was compared.
@@ -136,12 +129,7 @@ pub struct SplitProposal {
 /// Returns the split that shows the slower place that costs most, of those with one endpoint: versions, flags and environments
 /// first.
 pub fn split_proposal(report: &DeploymentsReport) -> Option<SplitProposal> {
-    let is_released = |key: &str| {
-        matches!(
-            kind_of(key),
-            Some(DeploymentKind::Version | DeploymentKind::Flag | DeploymentKind::Environment)
-        )
-    };
+    let is_released = |key: &str| kind_of(key).is_some_and(DeploymentKind::is_released);
     let of_endpoint = |row: &'_ DeploymentRow| match &row.of {
         DeploymentOf::Endpoint(endpoint) => Some(SplitProposal {
             sentence: row_sentence(row),
@@ -158,10 +146,10 @@ pub fn split_proposal(report: &DeploymentsReport) -> Option<SplitProposal> {
 /// is one that a link has, which these traces may not have.
 pub fn key_options(overview: &OverviewReport, chosen: Option<&str>) -> Vec<(String, String)> {
     let all = (String::new(), "Versions, zones, hosts and the like".to_owned());
-    let several = overview.tag_keys.iter().filter(|tag| !tag.high_cardinality && tag.values.len() > 1);
-    let mut keys: Vec<&str> = several.map(|tag| tag.key.as_str()).collect();
-    keys.extend(chosen.filter(|chosen| !keys.contains(chosen)));
-    [all].into_iter().chain(keys.into_iter().map(|key| (key.to_owned(), printable(key)))).collect()
+    let mut keys = keys(overview, None);
+    let unknown = chosen.map(str::to_owned).filter(|chosen| !keys.contains(chosen));
+    keys.extend(unknown);
+    [all].into_iter().chain(keys.into_iter().map(|key| (key.clone(), printable(&key)))).collect()
 }
 
 /// Returns that a value is new, for what begins at about that time.
@@ -216,7 +204,8 @@ mod tests {
                    2.00\u{202f}ms per call.";
         assert_eq!(said(calls.clone()), one);
         let all = "Calls that cross zone spend more time in the network, between 3 pairs of services. ";
-        assert_eq!(border_sentence(&calls, 3).to_text(), format!("{all}{one}"));
+        let border = SlowerPlace { row: calls, pairs: 3, cost_us: 0.0 };
+        assert_eq!(slower_sentence(&border).to_text(), format!("{all}{one}"));
     }
 
     #[test]

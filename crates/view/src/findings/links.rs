@@ -9,9 +9,10 @@ use crate::flow::choice::FlowPanel;
 use crate::queues;
 use crate::views::View;
 use pathlight_base::format::counted;
+use pathlight_engine::deployments::SlowerPlace;
 use pathlight_engine::findings::{
     AbnormalFacts, BurstsFacts, Finding, FindingFacts, FindingKind, FindingPlace, OneAfterTheOtherFacts,
-    SinceWhenFacts, SlowTailFacts, SlowerPlaceFacts, WhoFacts,
+    SinceWhenFacts, SlowTailFacts, WhoFacts,
 };
 use pathlight_engine::flow::{Changes, SubjectChange, SubjectTime};
 use pathlight_engine::requests::search::quoted;
@@ -77,7 +78,7 @@ pub fn what_if_words(finding: &Finding) -> Option<&'static str> {
 const TRY: &str = "Show in What if";
 
 /// Returns what would mend a place that is slower; of calls all that go from one place to another.
-fn mends(facts: &SlowerPlaceFacts) -> Option<Changes> {
+fn mends(facts: &SlowerPlace) -> Option<Changes> {
     let mut changes = deployments::changes(&facts.row)?;
     if facts.pairs > 1 {
         changes.waits.iter_mut().for_each(|wait| (wait.calls.caller, wait.calls.callee) = (None, None));

@@ -13,8 +13,8 @@ use pathlight_base::statistics::Interval;
 use pathlight_engine::findings::{
     AbnormalFacts, BesideCall, BurstsFacts, CostFacts, CostInTail, ErrorsFacts, Finding, FindingFacts,
     FindingPlace, Gap, Halved, NotInstrumentedFacts, OneAfterTheOtherFacts, OutsideRequestsFacts, QueueFacts,
-    ReadWithCareFacts, RedundantFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts,
-    SlowerPlaceFacts, TimeoutFacts, WhoFacts, WorkAfterFacts,
+    ReadWithCareFacts, RedundantFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TimeoutFacts,
+    WhoFacts, WorkAfterFacts,
 };
 use pathlight_engine::flow::MendedLatency;
 use pathlight_engine::verdict::one_set::ServiceCost;
@@ -72,7 +72,7 @@ pub(super) fn plain(finding: &Finding) -> Sentence {
         FindingFacts::Retries(facts) => retries(out, finding, facts),
         FindingFacts::RedundantCalls(facts) => redundant_calls(out, finding, facts),
         FindingFacts::Errors(facts) => errors(out, finding, facts),
-        FindingFacts::SlowerPlace(facts) => slower_place(facts),
+        FindingFacts::SlowerPlace(slower) => deployments::slower_sentence(slower),
         FindingFacts::Who(facts) => who(out, finding, facts),
         FindingFacts::SinceWhen(facts) => since_when(out, finding, facts),
         FindingFacts::ReadWithCare(facts) => read_with_care(out, facts),
@@ -548,14 +548,6 @@ fn since_when(out: Sentence, finding: &Finding, facts: &SinceWhenFacts) -> Sente
         .text(&format!(" (medians of {} and {} requests)", count(requests.1), count(requests.0)));
     let out = takes_longer(out, longer.as_ref(), "; what takes longer then is ").text(".");
     release.iter().fold(out, |out, first| out.text(" ").then(deployments::release(first)))
-}
-
-/// Says which place is slower than others.
-fn slower_place(facts: &SlowerPlaceFacts) -> Sentence {
-    match facts.pairs {
-        0 | 1 => deployments::row_sentence(&facts.row),
-        pairs => deployments::border_sentence(&facts.row, pairs),
-    }
 }
 
 /// Says what the data lacks.

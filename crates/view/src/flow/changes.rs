@@ -26,8 +26,10 @@ pub(super) const QUEUE: &str = "queue:";
 /// Stands for the network between all services there.
 const NETWORK: &str = "network";
 
-/// What the time of calls between all services outside of what answers is called.
-pub const NETWORK_WORDS: &str = "Network between all services";
+/// Returns what the time of calls between all services outside of what answers is called.
+pub fn network_words() -> String {
+    between_words(&CallsBetween::default())
+}
 
 /// Endpoints listed of those whose share changed, and of those that may take less than they do.
 pub const LISTED: usize = 12;
@@ -261,7 +263,7 @@ pub fn subject_options(services: &[String], edges: &[QueueEdge]) -> Vec<(String,
         })
     };
     let subjects = of_part(ServicePart::In).chain(of_part(ServicePart::Own));
-    let network = (NETWORK.to_owned(), NETWORK_WORDS.to_owned());
+    let network = (NETWORK.to_owned(), network_words());
     [selected_call()].into_iter().chain(subjects).chain([network]).chain(queues).collect()
 }
 

@@ -319,7 +319,7 @@ fn subjects_change_by_an_amount_or_to_what_is_usual() {
     );
     let offered = flow::changes::subject_options(&["a".to_owned(), "b".to_owned()], &[]);
     let words: Vec<&str> = offered.iter().map(|(_, words)| words.as_str()).collect();
-    let network = flow::changes::NETWORK_WORDS;
+    let network = &*flow::changes::network_words();
     let parts = ["Waiting for a", "Waiting for b", "Own work of a", "Own work of b", network];
     assert_eq!((words[0], &words[1..]), ("The selected call", &parts[..]));
     assert_eq!(Subject::parse(&offered[0].0), None);

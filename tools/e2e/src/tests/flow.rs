@@ -263,7 +263,23 @@ pub async fn slower_places_are_those_of_the_binary_and_become_a_what_if(page: &P
     page.click("[data-test='panel-deployments']").await?;
     page.ready().await?;
     let keys = page.attributes("[data-test='deployment']", "data-key").await?;
-    ensure(!keys.is_empty() && keys.iter().all(|key| key == "version"), || format!("{keys:?}"))
+    ensure(!keys.is_empty() && keys.iter().all(|key| key == "version"), || format!("{keys:?}"))?;
+    // The network between all services is one of the parts that a what-if changes.
+    page.click("[data-test='panel-whatif']").await?;
+    page.click("[data-test='whatif-reset']").await?;
+    for (field, value, event) in [("whatif-subject", "network", "change"), ("whatif-slider", "-50", "input")]
+    {
+        page.run(&format!(
+            "const e = document.querySelector(\"[data-test='{field}']\"); e.value = '{value}'; \
+             e.dispatchEvent(new Event('{event}'))"
+        ))
+        .await?;
+    }
+    page.visible("[data-test='whatif-change']").await?;
+    page.ready().await?;
+    let then = native(&["flow", "--json", "--what-if", "network:*>*=-50%"], &[&file])?;
+    let after = page.number("[data-test='after-mean']", "data-value").await?;
+    near("mean with half the network", after, then["after"]["mean"].as_f64())
 }
 
 pub async fn headroom_is_that_of_the_binary_and_becomes_a_what_if(page: &Page) -> Outcome {

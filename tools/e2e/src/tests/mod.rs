@@ -216,6 +216,7 @@ pub const ALL: &[Test] = tests![
     tables::from_an_endpoint_to_its_place_in_a_flame_graph,
     tables::histograms_are_enlarged_and_saved,
     tables::a_split_has_the_percentiles_of_the_binary,
+    tables::a_split_proposes_a_version_that_is_slower_and_shows_it,
     tables::tables_are_whole_on_any_page,
     sampling::numbers_of_sampled_traces_go_by_weight_and_agree_and_a_switch_turns_that_off,
     sampling::a_tag_of_ones_own_says_weights,

@@ -184,6 +184,23 @@ pub async fn histograms_are_enlarged_and_saved(page: &Page) -> Outcome {
     page.until("all histograms", enlarged, |at| at == "").await.map(drop)
 }
 
+pub async fn a_split_proposes_a_version_that_is_slower_and_shows_it(page: &Page) -> Outcome {
+    let file = generated("versions.json", "--traces 900 --seed 4")?;
+    at(page, &file, "view=split").await?;
+    page.visible("[data-test='split-proposal']").await?;
+    let words = page.text("[data-test='split-proposal-words']").await?;
+    let said =
+        String::from_utf8_lossy(&pathlight(&["split", &file.to_string_lossy()])?).replace('\u{202f}', " ");
+    ensure(said.contains(&words) && words.contains("in version"), || format!("{words:?} in {said:?}"))?;
+    page.click("[data-test='split-proposal-take']").await?;
+    page.ready().await?;
+    page.hidden("[data-test='split-proposal']").await?;
+    let hash = page.run("return decodeURIComponent(location.hash)").await?;
+    ensure(hash.as_str().is_some_and(|hash| hash.contains("split=version")), || format!("{hash}"))?;
+    let values = page.attributes("[data-test='split-value']", "data-name").await?;
+    same("versions", values.len(), 2)
+}
+
 pub async fn a_split_has_the_percentiles_of_the_binary(page: &Page) -> Outcome {
     let file = shop()?;
     let key = "http.status_code";
