@@ -54,6 +54,7 @@ mod analysis {
 mod cases;
 mod chart;
 mod cli {
+    mod clickhouse;
     mod fetch;
     mod files;
     mod gate;

@@ -153,7 +153,7 @@ fn fetch(folder: &Path, jaeger: &Jaeger, args: &[&str], token: &str) -> (Output,
     fetch_from(folder, ["--jaeger", &jaeger.url], args, token)
 }
 
-fn fetch_from(folder: &Path, from: [&str; 2], args: &[&str], token: &str) -> (Output, i32) {
+pub fn fetch_from(folder: &Path, from: [&str; 2], args: &[&str], token: &str) -> (Output, i32) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pathlight"));
     command.current_dir(folder).arg("fetch").args(from).args(args).env("PATHLIGHT_TOKEN", token);
     let output = command.stdin(Stdio::null()).output().unwrap();
@@ -161,7 +161,7 @@ fn fetch_from(folder: &Path, from: [&str; 2], args: &[&str], token: &str) -> (Ou
     (output, status)
 }
 
-fn lines(path: &Path) -> Vec<String> {
+pub fn lines(path: &Path) -> Vec<String> {
     let mut text = String::new();
     MultiGzDecoder::new(fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
     text.lines().map(str::to_owned).collect()

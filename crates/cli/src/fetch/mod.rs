@@ -1,25 +1,24 @@
-//! `pathlight fetch`: traces of a Jaeger or Tempo to a file, without a page. What is asked is the plan of crate backend.
+//! `pathlight fetch`: traces of a Jaeger, Tempo or ClickHouse to a file, without a page. What is asked of the first two is the
+//! plan of crate backend.
 
-use super::{Failure, http, output};
-use flate2::Compression;
-use flate2::write::GzEncoder;
+mod clickhouse;
+mod store;
+
+use self::clickhouse::ClickHouse;
+use self::store::{Job, Store, scan};
+use super::{Failure, http};
 use pathlight_backend::source::{TraceSearch, Wanted, jaeger_id};
 use pathlight_backend::{
-    Caller, Connection, Dialect, FetchPlan, FetchStep, Listing, Lost, Outcome, Reply, Scan, ServerAnswer,
+    Caller, Connection, Dialect, FetchPlan, FetchStep, Listing, Lost, Outcome, Reply, ServerAnswer,
     ServerListing, Tenant, Trouble, go_duration_ns, retry_after_s,
 };
 use pathlight_base::format::{agreeing, counted, harmless};
-use pathlight_engine::queues::missing_of;
-use pathlight_ingest::{ReadOptions, Reader};
 use pathlight_mcp::FetchFrom;
 use pathlight_serve::redirects;
-use pathlight_trace::{TraceSet, hash_text};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use pathlight_trace::hash_text;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, IsTerminal as _, Read as _, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, IsTerminal as _, Read as _};
+use std::path::PathBuf;
 use std::sync::mpsc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use ureq::Agent;
@@ -29,13 +28,20 @@ use ureq::http::Request;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Base address of a Jaeger query service, such as http://localhost:16686
-    #[arg(long, value_name = "URL", required_unless_present = "tempo")]
+    #[arg(long, value_name = "URL", required_unless_present_any = ["tempo", "clickhouse"])]
     jaeger: Option<String>,
     /// Base address of a Tempo
     #[arg(long, value_name = "URL", conflicts_with = "jaeger")]
     tempo: Option<String>,
+    /// Base address of ClickHouse's HTTP interface, such as http://NAME:PASSWORD@localhost:8123, with the table of the
+    /// OpenTelemetry collector
+    #[arg(long, value_name = "URL", conflicts_with_all = ["jaeger", "tempo", "linked", "tenant"])]
+    clickhouse: Option<String>,
+    /// Table of ClickHouse, with its database if it is not the default one
+    #[arg(long, value_name = "TABLE", default_value = "otel_traces", requires = "clickhouse")]
+    table: String,
     /// Traces in which this service takes part; may be repeated
-    #[arg(long, value_name = "SERVICE", required_unless_present_any = ["all", "tempo"])]
+    #[arg(long, value_name = "SERVICE", required_unless_present_any = ["all", "tempo", "clickhouse"])]
     service: Vec<String>,
     /// Traces of all services
     #[arg(long, conflicts_with = "service")]
@@ -83,42 +89,13 @@ fn now_us() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
 }
 
-/// Task of a fetch: the same after an interruption.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Job {
-    /// Without the name and password it was given with.
-    base: String,
-    /// All services that were known when it began, which are `services` then.
-    all: bool,
-    /// An empty name is any service.
-    services: Vec<String>,
-    start_us: u64,
-    end_us: u64,
-    limit: Option<u32>,
-    /// Linked traces that are fetched too, at most.
-    #[serde(default)]
-    linked: Option<u32>,
-    /// A hash of the tenants that are asked for; 0 for none. What they are called is written down nowhere.
-    #[serde(default)]
-    tenants: u64,
-}
-
-/// A part of a job that is in the file.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Done {
-    service: String,
-    window: u64,
-    traces: u64,
-    /// Length of the file with it.
-    bytes: u64,
-}
-
 /// Runs the command.
 ///
 /// # Errors
 /// [`Failure::Usage`] if the service cannot be asked or a part failed for good; [`Failure::NoTrace`]; [`Failure::Io`].
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let given = args.jaeger.as_ref().or(args.tempo.as_ref()).map_or("", String::as_str);
+    let given = args.jaeger.as_ref().or(args.tempo.as_ref()).or(args.clickhouse.as_ref());
+    let given = given.map_or("", String::as_str);
     let base = given.trim_end_matches('/').to_owned();
     if !base.starts_with("http://") && !base.starts_with("https://") {
         return Err(Failure::Usage(format!("{given:?} is not an address such as http://localhost:16686")));
@@ -148,20 +125,28 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         limit: args.limit,
         linked: args.linked,
         tenants: hash(&args.tenant),
+        table: args.clickhouse.is_some().then(|| args.table.clone()),
     };
     if !job.all && job.services.is_empty() {
         job.services.push(String::new());
     }
     let mut store = Store::open(&args.out, &mut job)?;
-    if job.all && job.services.is_empty() {
+    if job.all && job.services.is_empty() && job.table.is_none() {
         job.services = client.services().inspect_err(|_| store.give_up())?;
     }
     if job.services.is_empty() {
         job.services.push(String::new());
     }
     store.begin(&job)?;
+    let clickhouse = job.table.as_ref().map(|table| {
+        let (base, caller) = (client.base.clone(), client.connection.caller.clone());
+        ClickHouse::new(base, table, caller, args.follow.clone())
+    });
     for service in &job.services {
-        client.fetch(&job, service, &mut store)?;
+        by_windows(&job, service, &mut store, |range_us, most, store| match &clickhouse {
+            Some(clickhouse) => clickhouse.fetch(service, range_us, most, store),
+            None => client.fetch(service, range_us, most, store),
+        })?;
     }
     if let Some(most) = job.linked {
         client.fetch_linked(most, &mut store)?;
@@ -177,6 +162,41 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     eprintln!("pathlight: {}", counted(traces, "trace"));
     if left > 0 {
         eprintln!("pathlight: {}", linked_left(left, args.linked.is_some()));
+    }
+    Ok(())
+}
+
+/// Fetches the traces of a service, the newest hour first. `fetch` puts those of a range of time, at most so many, and returns
+/// how many these are.
+fn by_windows(
+    job: &Job,
+    service: &str,
+    store: &mut Store,
+    mut fetch: impl FnMut((u64, u64), u64, &mut Store) -> Result<u64, Failure>,
+) -> Result<(), Failure> {
+    let mut left = job.limit.map_or(u64::MAX, u64::from);
+    let windows = (job.end_us - job.start_us).div_ceil(WINDOW_US);
+    for window in 0..windows {
+        if let Some(done) = store.done(service, window) {
+            left = left.saturating_sub(done);
+            continue;
+        }
+        if left == 0 {
+            break;
+        }
+        let to = job.end_us - window * WINDOW_US;
+        let from = job.start_us.max(to.saturating_sub(WINDOW_US - 1));
+        let traces = fetch((from, to), left, store)?;
+        left = left.saturating_sub(traces);
+        store.note(service, window, traces)?;
+        if io::stderr().is_terminal() {
+            let name = if service.is_empty() { "all services" } else { service };
+            let found = store.found();
+            eprint!("\r\x1b[K{}: part {} of {windows}, {found} traces", harmless(name), window + 1);
+        }
+    }
+    if io::stderr().is_terminal() {
+        eprint!("\r\x1b[K");
     }
     Ok(())
 }
@@ -207,6 +227,8 @@ pub fn fetch_into(from: &FetchFrom, out: PathBuf) -> Result<(), Failure> {
     run(&Args {
         jaeger: address(!from.is_tempo),
         tempo: address(from.is_tempo),
+        clickhouse: None,
+        table: String::new(),
         service: from.service.iter().cloned().collect(),
         all: from.service.is_none() && !from.is_tempo,
         since: since(&from.since).map_err(Failure::Usage)?,
@@ -284,12 +306,6 @@ fn get(agent: &Agent, follow: &[redirects::Host], url: &str, caller: &Caller) ->
     }
 }
 
-fn scan(body: &[u8]) -> Scan {
-    let mut scan = Scan::default();
-    scan.feed(body);
-    scan
-}
-
 impl Client {
     fn fail(&self, trouble: &Trouble) -> Failure {
         Failure::Usage(self.words(trouble))
@@ -328,40 +344,22 @@ impl Client {
         }
     }
 
-    /// Fetches the traces of a service, the newest hour first.
-    fn fetch(&mut self, job: &Job, service: &str, store: &mut Store) -> Result<(), Failure> {
-        let mut left = job.limit.map_or(u64::MAX, u64::from);
-        let windows = (job.end_us - job.start_us).div_ceil(WINDOW_US);
-        for window in 0..windows {
-            if let Some(done) = store.done(service, window) {
-                left = left.saturating_sub(done);
-                continue;
-            }
-            if left == 0 {
-                break;
-            }
-            let to = job.end_us - window * WINDOW_US;
-            let search = TraceSearch {
-                service: if service.is_empty() { TraceSearch::ALL.to_owned() } else { service.to_owned() },
-                start_us: Some(job.start_us.max(to.saturating_sub(WINDOW_US - 1))),
-                end_us: Some(to),
-                limit: Some(u32::try_from(left).unwrap_or(u32::MAX)),
-                ..TraceSearch::default()
-            };
-            let wanted = Wanted::Search(Box::new(search));
-            let traces = self.run(&wanted, store)?.traces;
-            left = left.saturating_sub(traces);
-            store.note(service, window, traces)?;
-            if io::stderr().is_terminal() {
-                let name = if service.is_empty() { "all services" } else { service };
-                let found = store.found();
-                eprint!("\r\x1b[K{}: part {} of {windows}, {found} traces", harmless(name), window + 1);
-            }
-        }
-        if io::stderr().is_terminal() {
-            eprint!("\r\x1b[K");
-        }
-        Ok(())
+    /// Puts the traces of a service in a range of time, both ends included; returns how many.
+    fn fetch(
+        &mut self,
+        service: &str,
+        (start_us, end_us): (u64, u64),
+        most: u64,
+        store: &mut Store,
+    ) -> Result<u64, Failure> {
+        let search = TraceSearch {
+            service: if service.is_empty() { TraceSearch::ALL.to_owned() } else { service.to_owned() },
+            start_us: Some(start_us),
+            end_us: Some(end_us),
+            limit: Some(u32::try_from(most).unwrap_or(u32::MAX)),
+            ..TraceSearch::default()
+        };
+        Ok(self.run(&Wanted::Search(Box::new(search)), store)?.traces)
     }
 
     /// Fetches traces that spans link to, and those that these link to, up to so many.
@@ -446,235 +444,5 @@ impl Client {
             );
         }
         Ok(plan.outcome().clone())
-    }
-}
-
-/// Traces that spans link to.
-#[derive(Default)]
-struct LinkedIds {
-    /// Canonical ids of what was fetched, and of what was asked for.
-    known: BTreeSet<String>,
-    /// Canonical ids of what is linked to.
-    wanted: BTreeSet<String>,
-}
-
-impl LinkedIds {
-    /// Takes note of the traces of an answer and of what they link to.
-    fn read(&mut self, body: &[u8]) {
-        let mut set = TraceSet::new();
-        let mut reader = Reader::new("the answer", ReadOptions::default());
-        // What cannot be read links to nothing.
-        let _ = reader.feed(body, &mut set);
-        reader.finish(&mut set);
-        if set.seal().is_ok() {
-            self.known.extend((0..set.traces().len() as u32).map(|trace| set.trace_id_text(trace)));
-            self.wanted.extend(missing_of(&set, 0).into_keys());
-        }
-    }
-
-    /// Notes that traces were asked for.
-    fn asked(&mut self, ids: &BTreeSet<String>) {
-        let asked: Vec<String> =
-            self.wanted.iter().filter(|id| ids.contains(&jaeger_id(id))).cloned().collect();
-        self.known.extend(asked);
-    }
-
-    /// Returns what is linked to, and neither fetched nor asked for.
-    fn missing(&self) -> Vec<&String> {
-        self.wanted.difference(&self.known).collect()
-    }
-}
-
-/// Destination of the traces: a file that grows beside its place with a note of what is in it, or standard output.
-struct Store {
-    file: Option<Growing>,
-    done: Vec<Done>,
-    /// Ids that are written, so that a trace of several services stands once.
-    seen: BTreeSet<String>,
-    links: LinkedIds,
-}
-
-struct Growing {
-    place: PathBuf,
-    part: PathBuf,
-    notes: PathBuf,
-    /// Lines put since the last note.
-    packer: GzEncoder<File>,
-}
-
-fn beside(place: &Path, end: &str) -> PathBuf {
-    let mut name = place.file_name().unwrap_or_default().to_os_string();
-    name.push(end);
-    place.with_file_name(name)
-}
-
-impl Store {
-    /// Opens the file, or what is left of an interrupted fetch of the same; then the job is the one that began.
-    fn open(place: &Path, job: &mut Job) -> Result<Store, Failure> {
-        let mut store =
-            Store { file: None, done: Vec::new(), seen: BTreeSet::new(), links: LinkedIds::default() };
-        if place.as_os_str() == "-" {
-            return Ok(store);
-        }
-        let (part, notes) = (beside(place, ".part"), beside(place, ".resume"));
-        let fail = |error: io::Error| Failure::Usage(format!("cannot write {}: {error}", part.display()));
-        let file = OpenOptions::new().create(true).append(true).read(true).open(&part).map_err(fail)?;
-        if file.try_lock().is_err() {
-            return Err(Failure::Usage(format!("another fetch is writing {}", part.display())));
-        }
-        let text = match fs::read_to_string(&notes) {
-            Ok(text) => text,
-            Err(_) if file.metadata().map_err(fail)?.len() == 0 => String::new(),
-            Err(_) => {
-                return Err(Failure::Usage(format!(
-                    "{} exists but is not from an interrupted fetch (there is no {}); move it away or name another file",
-                    part.display(),
-                    notes.display()
-                )));
-            }
-        };
-        let mut lines = text.lines();
-        let begun: Option<Job> = lines.next().and_then(|line| serde_json::from_str(line).ok());
-        let same = begun.filter(|begun| {
-            let range = |job: &Job| job.end_us.checked_sub(job.start_us);
-            let services = begun.all == job.all && (job.all || begun.services == job.services);
-            let limits =
-                begun.limit == job.limit && begun.linked == job.linked && begun.tenants == job.tenants;
-            begun.base == job.base && services && range(begun) == range(job) && limits
-        });
-        let mut bytes = 0;
-        if let (Some(same), true) = (same, part.exists()) {
-            *job = same;
-            // The last line may be cut.
-            store.done = lines.map_while(|line| serde_json::from_str(line).ok()).collect();
-            bytes = store.done.last().map_or(0, |done| done.bytes);
-        }
-        file.set_len(bytes).map_err(fail)?;
-        if bytes > 0 {
-            let hours = store.done.len();
-            eprintln!("pathlight: going on with a fetch that was interrupted; {hours} parts are there");
-            store.remember(&part)?;
-        }
-        store.file = Some(Growing {
-            place: place.to_owned(),
-            part,
-            notes,
-            packer: GzEncoder::new(file, Compression::default()),
-        });
-        Ok(store)
-    }
-
-    /// Reads again which traces are there.
-    fn remember(&mut self, part: &Path) -> io::Result<()> {
-        let reader = io::BufReader::new(flate2::read::MultiGzDecoder::new(File::open(part)?));
-        for line in io::BufRead::lines(reader) {
-            let line = line?;
-            self.links.read(line.as_bytes());
-            let trace: Value = serde_json::from_str(&line).unwrap_or_default();
-            match trace["traceID"].as_str() {
-                Some(id) => drop(self.seen.insert(id.to_owned())),
-                None => self.seen.extend(scan(line.as_bytes()).ids().iter().cloned()),
-            }
-        }
-        Ok(())
-    }
-
-    /// Removes the file of a fetch that has not begun: nobody could go on with it.
-    fn give_up(&self) {
-        if let Some(file) = self.file.as_ref().filter(|_| self.done.is_empty()) {
-            // If it cannot be removed, the next fetch says so.
-            let _ = fs::remove_file(&file.part);
-        }
-    }
-
-    /// Writes down what is fetched.
-    fn begin(&mut self, job: &Job) -> Result<(), Failure> {
-        let Some(file) = &self.file else { return Ok(()) };
-        let mut notes = serde_json::to_string(job)? + "\n";
-        // Those of before too: their last line may have been cut.
-        for done in &self.done {
-            notes += &(serde_json::to_string(done)? + "\n");
-        }
-        output::write(&file.notes, notes.as_bytes())
-    }
-
-    /// Returns how many traces of a window are there; `None` if it is not done.
-    fn done(&self, service: &str, window: u64) -> Option<u64> {
-        self.done.iter().find(|done| done.service == service && done.window == window).map(|done| done.traces)
-    }
-
-    /// Puts an answer: a line for each trace of a document that lists them, else one for all.
-    fn put(&mut self, body: &[u8]) -> Result<(), Failure> {
-        let answer: Value = serde_json::from_slice(body)?;
-        let mut lines = String::new();
-        match answer.get("data").and_then(Value::as_array) {
-            Some(traces) => {
-                for trace in traces {
-                    let is_new = trace["traceID"].as_str().is_none_or(|id| self.seen.insert(id.to_owned()));
-                    if is_new {
-                        lines += &trace.to_string();
-                        lines.push('\n');
-                    }
-                }
-            }
-            None => {
-                // Fetched again for another of its services.
-                let scan = scan(body);
-                let is_new = scan.ids().is_empty() || scan.ids().iter().any(|id| !self.seen.contains(id));
-                if is_new {
-                    self.seen.extend(scan.ids().iter().cloned());
-                    lines = answer.to_string() + "\n";
-                }
-            }
-        }
-        self.links.read(lines.as_bytes());
-        match &mut self.file {
-            Some(file) => file.packer.write_all(lines.as_bytes())?,
-            None => io::stdout().lock().write_all(lines.as_bytes())?,
-        }
-        Ok(())
-    }
-
-    /// Takes note that a window is whole.
-    fn note(&mut self, service: &str, window: u64, traces: u64) -> Result<(), Failure> {
-        let mut done = Done { service: service.to_owned(), window, traces, bytes: 0 };
-        if let Some(file) = &mut self.file {
-            // A member of its own, so that the file is whole up to here.
-            file.packer.try_finish()?;
-            let end = file.packer.get_ref().try_clone()?;
-            done.bytes = end.metadata()?.len();
-            file.packer = GzEncoder::new(end, Compression::default());
-            let mut notes = OpenOptions::new().append(true).open(&file.notes)?;
-            writeln!(notes, "{}", serde_json::to_string(&done)?)?;
-        }
-        self.done.push(done);
-        Ok(())
-    }
-
-    /// Returns how many traces were found so far.
-    fn found(&self) -> u64 {
-        if self.seen.is_empty() {
-            return self.done.iter().map(|done| done.traces).sum();
-        }
-        self.seen.len() as u64
-    }
-
-    /// Puts the file into its place; returns the number of traces found, or of lines written if each is one trace.
-    fn finish(self) -> Result<u64, Failure> {
-        let found = self.found();
-        if let Some(Growing { place, part, notes, packer }) = self.file {
-            drop(packer.finish()?);
-            if found == 0 {
-                // What an earlier fetch has left stays.
-                fs::remove_file(part)?;
-                fs::remove_file(notes)?;
-                return Ok(0);
-            }
-            fs::rename(&part, &place).map_err(|error| {
-                Failure::Usage(harmless(&format!("cannot write {}: {error}", place.display())))
-            })?;
-            fs::remove_file(notes)?;
-        }
-        Ok(found)
     }
 }
