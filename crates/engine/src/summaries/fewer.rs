@@ -14,8 +14,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Names of root endpoints of one service that differ in their values alone, up to which each stays.
 pub(crate) const MOST_NAMES: usize = 100;
-/// Root endpoints that are renamed before they are joined.
-const BATCH: usize = 256;
 
 /// The section of the root endpoints that are summed together. A file has none where there are few.
 pub(crate) const LESSER: Kind = Kind { name: "lesser", version: 1, words: "root endpoints summed together" };
@@ -115,7 +113,8 @@ impl Plan {
         plan
     }
 
-    /// Joins summaries of one root endpoint each, as it says; `lesser` are those that were summed together before.
+    /// Joins summaries of one root endpoint each, as it says; `lesser` are those that were summed together before. Those to
+    /// sum together come service by service, so that one service's wait at a time.
     pub fn join(
         &self,
         parts: impl Iterator<Item = (Endpoint, Summary)>,
@@ -124,7 +123,8 @@ impl Plan {
         let name = |root: &Endpoint| self.lesser.get(root).unwrap_or(root).clone();
         let mut by_itself: Vec<ByRoot<LesserRoot>> =
             lesser.into_iter().map(|(root, of)| [(name(&root), of)].into()).collect();
-        let (mut merger, mut batch) = (Merger::default(), Vec::new());
+        let (mut joined, mut together) = (Vec::new(), Merger::default());
+        let mut last: Option<Endpoint> = None;
         for (root, mut part) in parts {
             if let Some(name) = self.lesser.get(&root)
                 && let Some(of) = part.roots.get(&root)
@@ -132,17 +132,20 @@ impl Plan {
                 let weights = part.by_weight.get(&root).map(RootWeights::without_endpoints);
                 by_itself.push([(name.clone(), LesserRoot { part: of.clone(), weights })].into());
             }
-            if let Some(to) = self.to.get(&root) {
-                part = part.renamed(Renaming { from: &root, to });
+            let Some(to) = self.to.get(&root) else {
+                joined.push(part);
+                continue;
+            };
+            part = part.renamed(Renaming { from: &root, to });
+            if last.as_ref().is_some_and(|last| last != to) {
+                joined.push(std::mem::take(&mut together).finish()?);
             }
-            batch.push(part);
-            if batch.len() >= BATCH {
-                merger.add(Summary::join(std::mem::take(&mut batch))?)?;
-            }
+            last = Some(to.clone());
+            together.add(part)?;
         }
-        merger.add(Summary::join(batch)?)?;
+        joined.push(together.finish()?);
         let lesser = join_maps(by_itself.into_iter(), LesserRoot::join);
-        Ok(Summary { lesser, ..merger.finish()? })
+        Ok(Summary { lesser, ..Summary::join(joined)? })
     }
 }
 
