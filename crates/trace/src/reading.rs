@@ -142,7 +142,8 @@ impl Overlap {
     pub fn preset(name: &str) -> Option<Overlap> {
         Some(match name {
             "default" => Overlap::default(),
-            "paper" => Overlap { overlap_us: 1000, share_ppm: u64::MAX },
+            // The paper's rule is `A_end - 1 ms < B_start`: an overlap of exactly 1 ms is too much.
+            "paper" => Overlap { overlap_us: 999, share_ppm: u64::MAX },
             "upstream" => Overlap { overlap_us: u64::MAX, share_ppm: 10_000 },
             "strict" => Overlap { overlap_us: 0, share_ppm: 0 },
             _ => return None,

@@ -79,6 +79,22 @@ fn a_tolerated_overlap_moves_the_earlier_subtree_left() {
 }
 
 #[test]
+fn an_overlap_of_exactly_a_millisecond_is_too_much_for_the_paper() {
+    let overlapping = |by_us: u64| {
+        [
+            span(1, 0, "R", 100_000, 110_000),
+            span(2, 1, "A", 101_000, 104_000 + by_us),
+            span(3, 1, "B", 104_000, 109_000),
+        ]
+    };
+    let has_a = |by_us: u64| {
+        path(&overlapping(by_us), Overlap::preset("paper").unwrap()).iter().any(|segment| segment.0 == "A")
+    };
+    assert!(has_a(999));
+    assert!(!has_a(1000));
+}
+
+#[test]
 fn an_overlap_with_a_third_sibling_inside_is_not_skew() {
     let spans = [
         span(1, 0, "R", 100_000, 110_000),
