@@ -612,13 +612,13 @@ impl Page {
 
     /// Returns what the timeline shows; `None` while that is not known.
     pub fn shown(self) -> Option<ShownTrace> {
-        let is_linked = self.shown_trace().is_some_and(|trace| trace.linked);
-        ShownTrace::of(self.queries(), is_linked)
+        let beside = self.shown_trace().map(|trace| trace.beside).unwrap_or_default();
+        ShownTrace::of(self.queries(), beside)
     }
 
     /// Returns how slow each span of the timeline is among those like it; `None` while that is not known, and of several traces.
     pub fn span_ranks(self) -> Rc<Option<Vec<LikeRank>>> {
-        let is_alone = self.shown_trace().is_some_and(|trace| !trace.linked);
+        let is_alone = self.shown_trace().is_some_and(|trace| trace.is_alone());
         self.queries().among_like.fresh().filter(|_| is_alone).unwrap_or_default()
     }
 

@@ -112,6 +112,8 @@ pub struct Queries {
     pub trace: Slot<queries::Trace>,
     /// The same with the traces that its messages connect it with.
     pub linked: Slot<queries::LinkedTraces>,
+    /// The request of the timeline beside the normal one that is most like it.
+    pub nearest: Slot<queries::NearestNormal>,
     /// Traces that are linked to and not loaded.
     pub missing_traces: Slot<queries::MissingTraces>,
     /// Drag and slack of its spans, asked once it is shown.

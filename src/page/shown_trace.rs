@@ -1,8 +1,9 @@
-//! The trace of the timeline: alone, or on one axis with those that its messages connect it with.
+//! The trace of the timeline: alone, or on one axis with those that its messages connect it with, or with a normal request.
 
 use super::queries::Queries;
 use pathlight_engine::flame::TraceReport;
-use pathlight_engine::queries::JoinedTraces;
+use pathlight_engine::queries::{JoinedTraces, NearestNormalReport};
+use pathlight_view::address::Beside;
 use std::rc::Rc;
 
 /// What the timeline shows.
@@ -10,19 +11,31 @@ use std::rc::Rc;
 pub enum ShownTrace {
     /// One trace.
     One(Rc<Option<TraceReport>>),
-    /// Several.
+    /// Those that its messages connect it with beside it.
     Joined(Rc<Option<JoinedTraces>>),
+    /// A normal request beside it.
+    BesideNormal(Rc<Option<NearestNormalReport>>),
 }
 
 impl ShownTrace {
     /// Returns what is known of the trace that is to be shown; `None` while that is nothing. Several traces come in place of
     /// the one once they are known.
-    pub fn of(queries: &Queries, is_linked: bool) -> Option<ShownTrace> {
-        let joined = queries.linked.get().filter(|joined| is_linked && joined.is_some());
-        match joined {
-            Some(joined) => Some(ShownTrace::Joined(joined)),
-            None if is_linked && queries.linked.is_waiting() => None,
+    pub fn of(queries: &Queries, beside: Beside) -> Option<ShownTrace> {
+        let (several, is_waiting) = match beside {
+            Beside::Nothing => (None, false),
+            Beside::Linked => {
+                let joined = queries.linked.get().filter(|joined| joined.is_some());
+                (joined.map(ShownTrace::Joined), queries.linked.is_waiting())
+            }
+            Beside::Normal => {
+                let report = queries.nearest.get().filter(|report| report.is_some());
+                (report.map(ShownTrace::BesideNormal), queries.nearest.is_waiting())
+            }
+        };
+        match several {
+            None if is_waiting => None,
             None => Some(ShownTrace::One(queries.trace.get()?)),
+            several => several,
         }
     }
 
@@ -30,7 +43,7 @@ impl ShownTrace {
     pub fn report(&self) -> Option<&TraceReport> {
         match self {
             ShownTrace::One(report) => report.as_ref().as_ref(),
-            ShownTrace::Joined(joined) => Some(&joined.as_ref().as_ref()?.trace),
+            _ => Some(&self.joined()?.trace),
         }
     }
 
@@ -39,6 +52,15 @@ impl ShownTrace {
         match self {
             ShownTrace::One(_) => None,
             ShownTrace::Joined(joined) => joined.as_ref().as_ref(),
+            ShownTrace::BesideNormal(report) => Some(&report.as_ref().as_ref()?.joined),
+        }
+    }
+
+    /// Returns the request beside a normal one.
+    pub fn beside_normal(&self) -> Option<&NearestNormalReport> {
+        match self {
+            ShownTrace::BesideNormal(report) => report.as_ref().as_ref(),
+            _ => None,
         }
     }
 

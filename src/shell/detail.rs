@@ -14,13 +14,13 @@ use pathlight_engine::ids::NodeId;
 use pathlight_engine::queries::SpanReport;
 use pathlight_engine::requests::RootEndpoint;
 use pathlight_trace::Endpoint;
-use pathlight_view::address::TraceChoice;
+use pathlight_view::address::{Beside, TraceChoice};
 use pathlight_view::flame::{self, tree};
 use pathlight_view::keys::KeyCommand;
 use pathlight_view::table::{PER_REQUEST, WHEN_PRESENT};
 use pathlight_view::timeline::chart::Mark;
-use pathlight_view::timeline::like;
 use pathlight_view::timeline::messages::{self, MessageRow};
+use pathlight_view::timeline::{like, nearest};
 use pathlight_view::views::View;
 use pathlight_view::{errors, timeline};
 
@@ -34,7 +34,7 @@ const MESSAGES: usize = 20;
 fn show_linked(page: Page, span: u32) {
     let Some(trace) = page.shown_trace() else { return };
     page.change(|address| {
-        address.trace = Some(TraceChoice { linked: true, span_id: None, ..trace.clone() });
+        address.trace = Some(TraceChoice { beside: Beside::Linked, span_id: None, ..trace.clone() });
     });
     page.set_focus(Focus::Span(span));
 }
@@ -384,7 +384,7 @@ impl Detail {
             pair(&facts, "Calls", &format::endpoint(service, operation), "span-callee");
         }
         // They are of the one trace alone, by its own indices.
-        let is_alone = page.shown_trace().is_none_or(|trace| !trace.linked);
+        let is_alone = page.shown_trace().is_none_or(|trace| trace.is_alone());
         let pressures = page.queries().pressures.fresh().filter(|_| is_alone);
         let pressures = pressures.as_deref().and_then(Option::as_ref).into_iter();
         for (name, column, test) in pressures
@@ -484,6 +484,13 @@ impl Detail {
                 .test("open-timeline")
                 .on_click(&self.keep, move || page.open_trace(opened.clone())),
         );
+        let beside = TraceChoice { beside: Beside::Normal, ..choice.clone() };
+        buttons.add(
+            &button("Beside a normal one")
+                .attr("title", nearest::HINT)
+                .test("open-beside-normal")
+                .on_click(&self.keep, move || page.open_trace(beside.clone())),
+        );
         if let Some(link) = links::trace(page, &choice.trace_id, None) {
             buttons.add(&link);
         }
@@ -531,7 +538,7 @@ impl PagePart for Detail {
             page.fetching().revision(),
             page.address().root,
             page.address().choices,
-            page.shown_trace().is_some_and(|trace| trace.linked),
+            page.shown_trace().map(|trace| trace.beside),
         );
         if key == self.shown {
             return;

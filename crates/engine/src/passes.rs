@@ -37,6 +37,7 @@ use crate::summaries::joined::{JoinPass, NamedPass};
 use crate::timeline::jaeger_path::JaegerPath;
 use crate::timeline::like::LikePass;
 use crate::timeline::linked::LinkedPass;
+use crate::timeline::nearest::{LatenciesOfPass, NearestPass, RequestOfPass};
 use crate::timeline::query::{Pressures, Trace};
 use crate::timeline::span::Span;
 use crate::verdict::hit::{HitsPass, RequestTimesPass};
@@ -88,11 +89,14 @@ list!(REQUEST_PASSES: StartRequestPass, read_request_pass, RequestPassNumber, [
     HistogramsPass,
     HitsPass,
     ImpactPass,
+    LatenciesOfPass,
+    NearestPass,
     PairsPass,
     PathQueuesPass,
     PathsPass,
     ProposalsPass,
     QueuesPass,
+    RequestOfPass,
     RequestTimesPass,
     SearchPass,
     ServiceCellsPass,

@@ -38,6 +38,7 @@ pub use crate::timeline::jaeger_path::{DifferenceCause, JaegerPath, PathDifferen
 pub use crate::timeline::join::{JoinedTrace, JoinedTraces, SpanMessage};
 pub use crate::timeline::like::{AmongLike, LikeRank};
 pub use crate::timeline::linked::{LinkedTraces, MOST_SPANS, MOST_TRACES};
+pub use crate::timeline::nearest::{NearestNormal, NearestNormalReport, PlaceDifference};
 pub use crate::timeline::query::{Pressures, Trace};
 pub use crate::timeline::span::{Span, SpanKey, SpanReport};
 pub use crate::trend::query::{Trend, TrendDay, TrendReport};
@@ -95,6 +96,7 @@ list! {
     LinkedTraces,
     Mended,
     MissingTraces,
+    NearestNormal,
     Heatmap,
     Histograms,
     Overview,

@@ -17,9 +17,10 @@ use pathlight_engine::flame::TraceReport;
 use pathlight_engine::pool::UserError;
 use pathlight_engine::queries::{self, LikeRank, SpanKey};
 use pathlight_trace::Endpoint;
-use pathlight_view::address::{Address, TraceChoice};
+use pathlight_view::address::{Address, Beside, TraceChoice};
 use pathlight_view::keys::KeyCommand;
 use pathlight_view::search::finder::Finder;
+use pathlight_view::timeline::nearest::{self, NearestRow};
 use pathlight_view::timeline::{self, SpanRow, messages, spans_csv};
 use pathlight_view::views::View;
 use std::rc::Rc;
@@ -44,6 +45,13 @@ pub struct TimelineView {
     linked: El,
     /// Says what is on the axis, of several traces.
     linked_words: El,
+    /// Puts a normal request on the same axis.
+    beside: El,
+    /// Says how the two requests differ, above the table of where they do.
+    beside_words: El,
+    beside_keep: Listeners,
+    beside_table: CompanionTable<NearestRow>,
+    beside_below: El,
     /// Says where Jaeger's critical path differs, of what came from Jaeger.
     jaeger_words: El,
     below: El,
@@ -110,12 +118,12 @@ impl TimelineView {
                 "Put the traces that its messages lead to, and those that sent them, on the same axis",
             )
             .test("linked-traces")
-            .on_click(keep, move || {
-                let Some(trace) = page.shown_trace() else { return };
-                page.change(|address| {
-                    address.trace = Some(TraceChoice { linked: !trace.linked, ..trace.clone() })
-                });
-            });
+            .on_click(keep, move || put_beside(page, Beside::Linked));
+        let beside = button("Beside a normal one")
+            .attr("aria-pressed", "false")
+            .attr("title", nearest::HINT)
+            .test("beside-normal")
+            .on_click(keep, move || put_beside(page, Beside::Normal));
         let finds = [
             (TraceReport::ON_PATH, "on path", "Go to the next span on the critical path", "find-path"),
             (TraceReport::ERROR, "error", "Go to the next span with an error", "find-error"),
@@ -155,12 +163,19 @@ impl TimelineView {
             .child(&slack)
             .child(&grouped)
             .child(&linked)
+            .child(&beside)
             .child(folds.element())
             .child(&as_table)
             .child(&zooms.zoom)
             .child(&zooms.all)
             .child(&exports);
         below.add(table.element());
+        let beside_table = CompanionTable::new(page, nearest::table())
+            .on_select(move |row| page.set_focus(Focus::Endpoint(row.endpoint().clone())));
+        let beside_below = div("companion beside-normal").test("beside-places").child(beside_table.element());
+        beside_below.show(false);
+        let beside_words = div("note-line").test("beside-words");
+        beside_words.show(false);
         let frame = ViewFrame::new(View::Trace, "timeline", chart, below.clone()).with(&tools);
         let summary = div("note-line").test("trace-summary");
         let linked_words = div("note-line muted").test("linked-words");
@@ -170,8 +185,10 @@ impl TimelineView {
             .with(&summary)
             .with(&jaeger_words)
             .with(&linked_words)
+            .with(&beside_words)
             .with(overview.element())
             .with(chart.element())
+            .with(&beside_below)
             .table(table)
             .zooms(chart, zooms);
         TimelineView {
@@ -186,6 +203,11 @@ impl TimelineView {
             grouped,
             linked,
             linked_words,
+            beside,
+            beside_words,
+            beside_keep: Listeners::default(),
+            beside_table,
+            beside_below,
             jaeger_words,
             below,
             table,
@@ -216,8 +238,10 @@ impl TimelineView {
     fn take_trace(&mut self, page: Page) -> bool {
         let Some(shown) = page.shown() else { return false };
         let joined = shown.joined();
-        self.linked_words.set_text(&joined.map(messages::sentence).unwrap_or_default());
-        self.linked_words.show(joined.is_some());
+        let linked = joined.filter(|_| shown.beside_normal().is_none());
+        self.linked_words.set_text(&linked.map(messages::sentence).unwrap_or_default());
+        self.linked_words.show(linked.is_some());
+        self.compare(page, &shown);
         let Some(report) = shown.report() else {
             self.title.clear();
             self.summary.show(false);
@@ -263,9 +287,25 @@ impl TimelineView {
         is_other
     }
 
+    /// Says how the request differs from the normal one beside it, and where.
+    fn compare(&mut self, page: Page, shown: &ShownTrace) {
+        let report = shown.beside_normal();
+        self.beside_words.show(report.is_some());
+        self.beside_below.show(report.is_some_and(|report| report.normal.is_some()));
+        self.beside_keep.clear();
+        let Some(report) = report else { return };
+        let parts = names::sentence_with(&self.beside_keep, nearest::sentence(report), move |endpoint| {
+            page.set_focus(Focus::Endpoint(endpoint.clone()));
+        });
+        self.beside_words.fill(&parts);
+        self.beside_table.set_rows(NearestRow::of(&Rc::new(report.clone())), "No place has this name.");
+    }
+
     /// Offers linked traces where there are some.
     fn show_linked(&self, page: Page) {
-        let is_linked = page.shown_trace().is_some_and(|trace| trace.linked);
+        let is = |beside| page.shown_trace().is_some_and(|trace| trace.beside == beside);
+        let is_linked = is(Beside::Linked);
+        self.beside.set_flag("aria-pressed", is(Beside::Normal));
         let known = page.queries().linked.get();
         let words = known.as_deref().and_then(Option::as_ref).and_then(messages::button);
         self.linked.show(is_linked || words.is_some());
@@ -293,7 +333,7 @@ fn formats(page: Page, chart: ChartCanvas<TimelineChart>) -> Vec<export::Format>
     let full = move || {
         let report = chart.look(|chart| chart.timeline().shared());
         let has_failed = page.queries().pressures.failure().is_some();
-        let is_alone = page.shown_trace().is_none_or(|trace| !trace.linked);
+        let is_alone = page.shown_trace().is_none_or(|trace| trace.is_alone());
         let is_full = report.drag_us.len() == report.parent.len() || has_failed || !is_alone;
         if !is_full {
             page.fail(UserError {
@@ -314,6 +354,13 @@ fn formats(page: Page, chart: ChartCanvas<TimelineChart>) -> Vec<export::Format>
         ),
         ("JSON report", "json", Box::new(json)),
     ]
+}
+
+/// Puts other traces on the axis, or takes them away again.
+fn put_beside(page: Page, beside: Beside) {
+    let Some(trace) = page.shown_trace() else { return };
+    let beside = if trace.beside == beside { Beside::Nothing } else { beside };
+    page.change(|address| address.trace = Some(TraceChoice { beside, span_id: None, ..trace.clone() }));
 }
 
 /// Returns whether the trace may be compared with what Jaeger UI draws of it: it came from a Jaeger, or from a page around this one.
@@ -349,7 +396,11 @@ fn want_trace(page: Page) {
         queries.overview.get().map_or(0, |overview| overview.links.resolved + overview.links.unresolved);
     let may_have_messages =
         |report: &TraceReport| links > 0 || report.bits.iter().any(|bits| bits & TraceReport::ASYNC != 0);
-    if trace.linked || report.is_some_and(may_have_messages) {
+    if trace.beside == Beside::Normal {
+        let selection = page.address().selection();
+        queries.nearest.want(page, queries::NearestNormal { of: of.clone(), selection });
+    }
+    if trace.beside == Beside::Linked || report.is_some_and(may_have_messages) {
         queries.linked.want(page, queries::LinkedTraces { of: of.clone() });
     }
     if report.is_some() {
@@ -380,16 +431,20 @@ impl PageView for TimelineView {
     fn content(&self, page: Page) -> Option<Self::Content> {
         let queries = page.queries();
         let is_chosen = page.shown_trace().is_some();
-        let is_linked = page.shown_trace().is_some_and(|trace| trace.linked);
+        let beside = page.shown_trace().map(|trace| trace.beside).unwrap_or_default();
+        let (several, is_several_waiting) = match beside {
+            Beside::Nothing => (None, false),
+            Beside::Linked => (Some(queries.linked.revision()), queries.linked.is_waiting()),
+            Beside::Normal => (Some(queries.nearest.revision()), queries.nearest.is_waiting()),
+        };
         let is_waiting = match is_chosen {
-            true => queries.trace.is_waiting() || is_linked && queries.linked.is_waiting(),
+            true => queries.trace.is_waiting() || is_several_waiting,
             false => queries.requests.is_waiting(),
         };
         let is_shown = page.shown().is_some_and(|shown| shown.report().is_some());
         let why = timeline::why_empty(is_shown, is_waiting, is_chosen);
-        let linked = is_linked.then(|| queries.linked.revision());
         Some((
-            (queries.trace.revision(), linked),
+            (queries.trace.revision(), several),
             queries.pressures.revision(),
             [queries.among_like.revision(), queries.jaeger_path.revision()],
             why,
@@ -419,7 +474,7 @@ impl PageView for TimelineView {
         let differences = page.queries().jaeger_path.fresh().filter(|_| is_of_jaeger(page));
         let report = self.chart.look(|chart| chart.timeline().shared());
         let words = differences.as_deref().and_then(Option::as_ref);
-        let words = words.filter(|_| page.shown_trace().is_some_and(|trace| !trace.linked));
+        let words = words.filter(|_| page.shown_trace().is_some_and(|trace| trace.is_alone()));
         let words = words.map(|of| timeline::jaeger_path::difference_words(&report, of)).unwrap_or_default();
         self.jaeger_words.show(!words.is_empty());
         self.jaeger_words.set_text(&words);

@@ -374,8 +374,15 @@ pub struct RequestNode {
     pub spans: u32,
 }
 
+impl RequestNode {
+    /// Returns its endpoint.
+    pub fn endpoint(&self) -> Endpoint {
+        Endpoint::new(self.service.as_str(), self.operation.as_str())
+    }
+}
+
 /// The critical path of one request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestPath {
     /// Canonical trace id.
     pub trace_id: String,

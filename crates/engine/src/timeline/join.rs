@@ -1,7 +1,7 @@
 //! Several traces as one, with the messages between their spans.
 
 use super::linked::Followed;
-use crate::flame::TraceReport;
+use crate::flame::{SpanWaiting, TraceReport};
 use crate::queues::since_us;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::Endpoint;
@@ -79,12 +79,13 @@ pub(super) fn join(
     for Followed { found, report, .. } in &traces {
         let at = out.trace.parent.len() as u32;
         out.traces.push(JoinedTrace { trace_id: found.trace_id.clone(), first: at });
-        append(
-            &mut out.trace,
-            report,
-            (at, report.start_us - start_us, found.trace_id == first),
-            &mut endpoints,
-        );
+        let later_us = report.start_us - start_us;
+        append(&mut out.trace, report, (at, later_us), &mut endpoints);
+        if found.trace_id == first {
+            append_path(&mut out.trace, report, (at, later_us));
+        } else {
+            out.trace.bits[at as usize..].iter_mut().for_each(|bits| *bits &= !TraceReport::ON_PATH);
+        }
     }
     let place: BTreeMap<&str, usize> =
         traces.iter().enumerate().map(|(at, trace)| (trace.found.trace_id.as_str(), at)).collect();
@@ -113,11 +114,34 @@ pub(super) fn join(
     out
 }
 
-/// Appends the spans of a trace that starts so much later; `is_first` if it is the one that was asked for.
+/// Joins traces whose requests begin at the same time on one axis, the one that was asked for first, each with its path.
+pub(super) fn side_by_side(traces: Vec<TraceReport>) -> JoinedTraces {
+    let before_request =
+        |report: &TraceReport| report.span_start_us.get(report.request_root as usize).copied().unwrap_or(0);
+    let request_at_us = traces.iter().map(before_request).max().unwrap_or(0);
+    let mut out = JoinedTraces::default();
+    let mut endpoints: BTreeMap<Endpoint, u32> = BTreeMap::new();
+    for report in &traces {
+        let place = (out.trace.parent.len() as u32, request_at_us - before_request(report));
+        out.traces.push(JoinedTrace { trace_id: report.trace_id.clone(), first: place.0 });
+        append(&mut out.trace, report, place, &mut endpoints);
+        append_path(&mut out.trace, report, place);
+    }
+    if let Some(first) = traces.first() {
+        let later_us = request_at_us - before_request(first);
+        out.trace.trace_id.clone_from(&first.trace_id);
+        out.trace.start_us = first.start_us.saturating_sub(later_us);
+        out.trace.request_root = first.request_root;
+        out.trace.largest.clone_from(&first.largest);
+    }
+    out
+}
+
+/// Appends the spans of a trace that starts so much later, at this place.
 fn append(
     out: &mut TraceReport,
     report: &TraceReport,
-    (at, later_us, is_first): (u32, u64, bool),
+    (at, later_us): (u32, u64),
     endpoints: &mut BTreeMap<Endpoint, u32>,
 ) {
     let names: Vec<u32> = (report.endpoints.iter())
@@ -134,21 +158,21 @@ fn append(
     out.span_start_us.extend(report.span_start_us.iter().map(|us| us + later_us));
     out.duration_us.extend(&report.duration_us);
     out.depth.extend(&report.depth);
-    let path = if is_first { 0 } else { TraceReport::ON_PATH };
-    out.bits.extend(report.bits.iter().map(|bits| bits & !path));
+    out.bits.extend(&report.bits);
     out.end_us = out.end_us.max(report.end_us.saturating_add(later_us));
     let further = |spans: &[u32]| spans.iter().map(|span| span + at).collect::<Vec<u32>>();
     out.caller_stopped.extend(further(&report.caller_stopped));
     out.outlives_parent.extend(further(&report.outlives_parent));
     out.caller_gave_up.extend(further(&report.caller_gave_up));
-    if !is_first {
-        return;
-    }
+}
+
+/// Appends the critical path of a trace that was appended at this place, whose request is that of the whole then.
+fn append_path(out: &mut TraceReport, report: &TraceReport, (at, later_us): (u32, u64)) {
     out.request_root = report.request_root + at;
-    out.segment_span = further(&report.segment_span);
-    out.segment_start_us = report.segment_start_us.iter().map(|us| us + later_us).collect();
-    out.segment_end_us = report.segment_end_us.iter().map(|us| us + later_us).collect();
-    out.waiting.clone_from(&report.waiting);
-    out.waiting.iter_mut().for_each(|wait| wait.span += at);
+    out.segment_span.extend(report.segment_span.iter().map(|span| span + at));
+    out.segment_start_us.extend(report.segment_start_us.iter().map(|us| us + later_us));
+    out.segment_end_us.extend(report.segment_end_us.iter().map(|us| us + later_us));
+    let moved = |wait: &SpanWaiting| SpanWaiting { span: wait.span + at, ..wait.clone() };
+    out.waiting.extend(report.waiting.iter().map(moved));
     out.largest.clone_from(&report.largest);
 }

@@ -80,8 +80,27 @@ pub struct TraceChoice {
     pub root_span_id: Option<String>,
     /// Canonical id of the selected span.
     pub span_id: Option<String>,
-    /// Whether the traces that its messages connect it with stand on the same axis.
-    pub linked: bool,
+    /// What stands on the same axis.
+    pub beside: Beside,
+}
+
+impl TraceChoice {
+    /// Returns whether no other trace stands on the axis.
+    pub fn is_alone(&self) -> bool {
+        self.beside == Beside::Nothing
+    }
+}
+
+/// What stands beside a trace on its axis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Beside {
+    /// No other trace.
+    #[default]
+    Nothing,
+    /// The traces that its messages connect it with.
+    Linked,
+    /// The normal request that is most like its request.
+    Normal,
 }
 
 /// Choices of the view that splits by the values of a tag.
@@ -219,7 +238,7 @@ impl Address {
         let (mut against, mut range_b, mut side, mut swapped) =
             (None, PercentileRange::ALL, ComparedSide::A, false);
         let (mut trace_id, mut root, mut span) = (None, None, None);
-        let (mut reading, mut is_per_request, mut linked) = (None, false, false);
+        let (mut reading, mut is_per_request, mut beside) = (None, false, Beside::Nothing);
         for (key, value) in pairs {
             match key.as_str() {
                 "v" => {}
@@ -265,7 +284,8 @@ impl Address {
                 "traceID" if trace_id.is_none() && !value.is_empty() => trace_id = Some(value),
                 "root" => root = Some(value),
                 "span" => span = Some(value),
-                "linked" => linked = value == "1",
+                "linked" if value == "1" => beside = Beside::Linked,
+                "beside" if value == "normal" => beside = Beside::Normal,
                 "focus" => address.focus = parse_focus(&value).unwrap_or_default(),
                 "inverted" => address.inverted = value == "1",
                 "search" => address.search = value,
@@ -316,7 +336,7 @@ impl Address {
         }
         address.reading = reading.unwrap_or(address.overlap.implied_reading());
         address.trace =
-            trace_id.map(|trace_id| TraceChoice { trace_id, root_span_id: root, span_id: span, linked });
+            trace_id.map(|trace_id| TraceChoice { trace_id, root_span_id: root, span_id: span, beside });
         address
     }
 
@@ -412,8 +432,10 @@ impl Address {
             if let Some(span) = &trace.span_id {
                 out.put("span", span);
             }
-            if trace.linked {
-                out.put("linked", "1");
+            match trace.beside {
+                Beside::Nothing => {}
+                Beside::Linked => out.put("linked", "1"),
+                Beside::Normal => out.put("beside", "normal"),
             }
         }
         self.source.put_traces(self.trace.as_ref().map(|trace| trace.trace_id.as_str()), &mut out);
@@ -467,7 +489,7 @@ impl Address {
     /// Returns whether going from `before` to here is a step a reader may want to take back.
     pub fn is_step_from(&self, before: &Address) -> bool {
         let place =
-            |a: &Address| a.trace.as_ref().map(|t| (t.trace_id.clone(), t.root_span_id.clone(), t.linked));
+            |a: &Address| a.trace.as_ref().map(|t| (t.trace_id.clone(), t.root_span_id.clone(), t.beside));
         self.view != before.view
             || self.source != before.source
             || self.root != before.root

@@ -252,7 +252,7 @@ proptest! {
                 trace_id: format!("t{}", names[2]),
                 root_span_id: some(3, flags[3]),
                 span_id: some(4, flags[4]),
-                linked: flags[1],
+                beside: [Beside::Nothing, Beside::Linked, Beside::Normal][(range.0 % 3) as usize],
             });
         }
         if flags[2] && flags[5] {

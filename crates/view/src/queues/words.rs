@@ -1,6 +1,6 @@
 //! Sentences about messages that wait.
 
-use crate::address::{Address, TraceChoice};
+use crate::address::{Address, Beside, TraceChoice};
 use crate::flow::choice::FlowPanel;
 use crate::say::sentence::Sentence;
 use crate::views::View;
@@ -63,7 +63,7 @@ pub fn longest_trace(edge: &QueueEdge) -> TraceChoice {
     TraceChoice {
         trace_id: edge.longest.sender_trace_id.clone(),
         span_id: Some(edge.longest.sender_span_id.clone()).filter(|id| !id.is_empty()),
-        linked: true,
+        beside: Beside::Linked,
         ..TraceChoice::default()
     }
 }

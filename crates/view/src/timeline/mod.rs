@@ -1,9 +1,10 @@
-//! The timeline of one trace: its chart, the tips of its spans, the table of all of them.
+//! The timeline of one trace: its chart, the tips of its spans, the table of all of them; a request beside a normal one.
 
 pub mod chart;
 pub mod jaeger_path;
 pub mod like;
 pub mod messages;
+pub mod nearest;
 mod table;
 
 pub use table::{
