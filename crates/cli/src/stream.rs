@@ -279,7 +279,8 @@ fn failed(error: GatherError) -> Failure {
 
 impl Days {
     fn of(&self, day: u64) -> Arc<Gatherer> {
-        Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(day).or_default())
+        let new = || Arc::new(Gatherer::new(tempfile::tempfile));
+        Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(day).or_insert_with(new))
     }
 
     /// Adds what a thread has observed; returns whether traces stand for several requests.

@@ -1,4 +1,5 @@
-//! Sums of many root endpoints from several threads: each root endpoint stands packed until all is read.
+//! Sums of many root endpoints from several threads: each root endpoint stands packed until all is read, many of them in a
+//! temporary file, as which of them have the most time is known at the end only.
 //!
 //! Unpacked, a root endpoint takes some ten times as much memory, most of it for names and for room in maps of few entries.
 
@@ -11,12 +12,16 @@ use flate2::write::DeflateEncoder;
 use pathlight_base::encoding;
 use pathlight_trace::Endpoint;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Read as _, Write as _};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::mem::take;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Bytes of packed parts beyond which they are joined, if they are twice as many as after the last time.
-const MOST_APART: usize = 64 << 20;
+/// Bytes of packed parts that are held in memory; further ones go into a temporary file.
+const MOST_HELD: usize = if cfg!(debug_assertions) { 1 << 16 } else { 64 << 20 };
+
+/// Makes a temporary file.
+pub type MakeFile = fn() -> io::Result<File>;
 
 /// Why what was gathered gives no summary.
 #[derive(Debug, thiserror::Error)]
@@ -24,15 +29,18 @@ pub enum GatherError {
     /// Summaries were made with other settings.
     #[error(transparent)]
     Settings(#[from] OtherSettings),
-    /// Memory has changed.
+    /// Memory or the temporary file has changed.
     #[error("what was packed cannot be read again")]
     Damaged,
+    /// The temporary file cannot be made, written or read.
+    #[error("sums of many root endpoints need a temporary file: {0}")]
+    File(#[from] io::Error),
 }
 
 /// Sums that threads gather.
-#[derive(Default)]
 pub struct Gatherer {
     inner: Mutex<Gathered>,
+    make_file: MakeFile,
 }
 
 /// The part of a thread in what is gathered.
@@ -48,10 +56,10 @@ struct Gathered {
     /// Settings and counts; no root endpoints.
     totals: Summary,
     roots: BTreeMap<Endpoint, PackedRoot>,
-    /// Of packed parts.
-    bytes: usize,
-    /// The same when they were joined last.
-    joined_bytes: usize,
+    /// Bytes of the parts in memory.
+    held: usize,
+    /// Holds the other parts, with its length.
+    file: Option<(File, u64)>,
     /// By name without values: names with them, as long as they are few.
     names: BTreeMap<Endpoint, BTreeSet<Endpoint>>,
 }
@@ -61,7 +69,17 @@ struct Gathered {
 struct PackedRoot {
     /// Of all its requests.
     latency_us: u128,
-    parts: Vec<Vec<u8>>,
+    parts: Vec<Part>,
+}
+
+/// Packed sums of some requests of a root endpoint.
+enum Part {
+    Held(Vec<u8>),
+    /// In the temporary file, from this byte on.
+    InFile {
+        at: u64,
+        bytes: usize,
+    },
 }
 
 fn pack(summary: &Summary) -> Vec<u8> {
@@ -80,9 +98,22 @@ fn unpack(bytes: &[u8]) -> Result<Summary, GatherError> {
 }
 
 impl PackedRoot {
-    fn joined(&self) -> Result<Summary, GatherError> {
-        let parts: Result<Vec<Summary>, GatherError> = self.parts.iter().map(|part| unpack(part)).collect();
-        Ok(Summary::join(parts?)?)
+    fn joined(self, file: &mut Option<(File, u64)>) -> Result<Summary, GatherError> {
+        let mut merger = Merger::default();
+        for part in self.parts {
+            let bytes = match part {
+                Part::Held(bytes) => bytes,
+                Part::InFile { at, bytes } => {
+                    let (file, _) = file.as_mut().ok_or(GatherError::Damaged)?;
+                    let mut read = vec![0; bytes];
+                    file.seek(SeekFrom::Start(at))?;
+                    file.read_exact(&mut read)?;
+                    read
+                }
+            };
+            merger.add(unpack(&bytes)?)?;
+        }
+        Ok(merger.finish()?)
     }
 }
 
@@ -97,11 +128,32 @@ impl Gathered {
         (names.len() > MOST_NAMES).then_some(template)
     }
 
-    fn put(&mut self, root: Endpoint, latency_us: u128, part: Vec<u8>) {
-        self.bytes += part.len();
+    fn put(
+        &mut self,
+        root: Endpoint,
+        latency_us: u128,
+        part: Vec<u8>,
+        make_file: MakeFile,
+    ) -> io::Result<()> {
+        let bytes = part.len();
+        if self.file.is_none() && self.held + bytes > MOST_HELD {
+            self.file = Some((make_file()?, 0));
+        }
+        let part = match &mut self.file {
+            Some((file, end)) => {
+                file.write_all(&part)?;
+                let at = std::mem::replace(end, *end + bytes as u64);
+                Part::InFile { at, bytes }
+            }
+            None => {
+                self.held += bytes;
+                Part::Held(part)
+            }
+        };
         let into = self.roots.entry(root).or_default();
         into.latency_us = into.latency_us.saturating_add(latency_us);
         into.parts.push(part);
+        Ok(())
     }
 
     /// Adds counts and settings.
@@ -121,6 +173,11 @@ impl Gathered {
 }
 
 impl Gatherer {
+    /// Returns one that has gathered nothing; `make_file` is asked for a file once there is much.
+    pub fn new(make_file: MakeFile) -> Gatherer {
+        Gatherer { inner: Mutex::default(), make_file }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Gathered> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -168,23 +225,9 @@ impl Gatherer {
             packed.push((root, latency_us, pack(&part)));
         }
         let mut inner = self.lock();
-        packed.into_iter().for_each(|(root, latency_us, part)| inner.put(root, latency_us, part));
-        if inner.bytes < MOST_APART.max(2 * inner.joined_bytes) {
-            return Ok(());
+        for (root, latency_us, part) in packed {
+            inner.put(root, latency_us, part, self.make_file)?;
         }
-        // Other threads go on with an empty list meanwhile.
-        let (roots, known) = (take(&mut inner.roots), take(&mut inner.bytes));
-        inner.joined_bytes = known;
-        drop(inner);
-        for (root, of) in roots {
-            let part = match of.parts.as_slice() {
-                [_] => of.parts.into_iter().next().unwrap_or_default(),
-                _ => pack(&of.joined()?),
-            };
-            self.lock().put(root, of.latency_us, part);
-        }
-        let mut inner = self.lock();
-        inner.joined_bytes = inner.bytes;
         Ok(())
     }
 
@@ -193,11 +236,11 @@ impl Gatherer {
     /// # Errors
     /// [`GatherError`].
     pub fn finish(&self) -> Result<Summary, GatherError> {
-        let Gathered { totals, roots, .. } = take(&mut *self.lock());
+        let Gathered { totals, roots, mut file, .. } = take(&mut *self.lock());
         let latencies = roots.iter().map(|(root, of)| (root.clone(), of.latency_us)).collect();
         let plan = Plan::of(&latencies, &BTreeMap::new(), MOST_ROOTS);
         let mut failure = None;
-        let parts = roots.into_iter().map_while(|(root, of)| match of.joined() {
+        let parts = roots.into_iter().map_while(|(root, of)| match of.joined(&mut file) {
             Ok(part) => Some((root, part)),
             Err(error) => {
                 failure = Some(error);
