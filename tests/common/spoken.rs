@@ -176,6 +176,7 @@ fn messages() -> Vec<Vec<u8>> {
         queries::JaegerPath { of: trace() }.to_message(),
         queries::PathsAtLatencies { selection: selection() }.to_message(),
         queries::ServiceMap { selection: selection(), baseline: Some(selection()) }.to_message(),
+        queries::NearestNormal { of: trace(), selection: selection() }.to_message(),
     ]
     .into()
 }

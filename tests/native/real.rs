@@ -2,6 +2,9 @@
 
 use crate::common::{load, real_files, shared_data};
 use pathlight::engine::flame::PathFinder;
+use pathlight::engine::queries::{self, PlaceDifference};
+use pathlight::engine::requests::Selection;
+use pathlight::engine::run::native::NativePool;
 use pathlight::trace::{EndpointId, Flags, Overlap, PathSettings, Reading, RequestRoots, TraceSet, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,6 +43,38 @@ fn segments_partition_every_request_of_every_real_file() {
         }
     }
     assert!(requests > least, "only {requests} requests were found");
+}
+
+#[test]
+fn what_a_slow_request_takes_longer_than_a_normal_one_is_accounted_for_in_every_real_file() {
+    let mut compared = 0;
+    for file in real_files(&[""], 103) {
+        let mut pool = NativePool::of(vec![load(&file, 1 << 16)]).unwrap();
+        let selection = Selection::default();
+        let slowest = pool.run(queries::Requests { selection: selection.clone(), limit: 2 }).unwrap();
+        for row in slowest.rows {
+            let of = queries::Trace {
+                trace_id: row.trace_id,
+                root_span_id: Some(row.root_span_id),
+                settings: selection.settings(),
+                group: 0,
+                has_pressures: false,
+            };
+            let query = queries::NearestNormal { of, selection: selection.clone() };
+            let report = pool.run(query).unwrap().unwrap_or_default();
+            assert_eq!(report.request.latency_us, row.latency_us, "{}", file.display());
+            let Some(normal) = &report.normal else {
+                assert_eq!(report.others, 0, "{}", file.display());
+                continue;
+            };
+            let (least_us, most_us) = report.normal_us;
+            assert!((least_us..=most_us).contains(&normal.latency_us), "{}", file.display());
+            let longer_us: i64 = report.places.iter().map(PlaceDifference::longer_us).sum();
+            assert_eq!(longer_us, row.latency_us as i64 - normal.latency_us as i64, "{}", file.display());
+            compared += 1;
+        }
+    }
+    assert!(compared > 0);
 }
 
 /// Returns every span of a file as text: what all formats say alike.

@@ -269,7 +269,8 @@ impl TimelineView {
             self.chart.look(|chart| self.grouped.show(chart.timeline().has_groups()));
         }
         self.show_title(page, report);
-        let summary = timeline::summary(report);
+        // Beside a normal request, times on the axis are of both.
+        let summary = timeline::summary(report).filter(|_| shown.beside_normal().is_none());
         self.summary.show(summary.is_some());
         self.summary_keep.clear();
         let parts = names::sentence_with(&self.summary_keep, summary.unwrap_or_default(), {

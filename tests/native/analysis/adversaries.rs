@@ -365,6 +365,7 @@ proptest! {
         cases.add(queries::LinkedTraces { of: trace.clone() });
         cases.add(queries::AmongLike { of: trace.clone() });
         cases.add(queries::JaegerPath { of: trace.clone() });
+        cases.add(queries::NearestNormal { of: trace.clone(), selection: whole.clone() });
         cases.add(queries::MissingTraces { group: 0 });
         cases.add(trace);
         cases.add(queries::FindSpans { trace_id: trace_id.clone(), settings: paths(), group: 0, search: search() });

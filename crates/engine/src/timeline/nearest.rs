@@ -1,5 +1,5 @@
 //! A request beside the normal request that is most like it, with the difference of their latencies place by place
-//! (`docs/definitions/critical-path.md` section 12).
+//! (`docs/definitions/critical-path.md` section 13).
 
 use super::join::{JoinedTraces, side_by_side};
 use super::query::{Trace, find_trace};

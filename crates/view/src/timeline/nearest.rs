@@ -3,7 +3,7 @@
 use crate::say::sentence::Sentence;
 use crate::table::{Column, Table, Unit, endpoint_attributes};
 use pathlight_backend::source::jaeger_id;
-use pathlight_base::format::{counted, duration_us};
+use pathlight_base::format::{count, counted, duration_us};
 use pathlight_engine::queries::{NearestNormalReport, PlaceDifference};
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
@@ -23,43 +23,32 @@ pub fn sentence(report: &NearestNormalReport) -> Sentence {
         return out.text("There is no other request ").name(root).text(" to compare it with.");
     };
     let longer_us = latency_us as i64 - normal.latency_us as i64;
-    let out = out.text("This request takes ").number(duration_us(latency_us)).text(", ");
     let out = match longer_us {
-        0 => out.text("as long as"),
-        _ => out.number(duration_us(longer_us.unsigned_abs())).text(if longer_us > 0 {
-            " more than"
-        } else {
-            " less than"
+        0 => out.text("As long as"),
+        _ => out.number(duration_us(longer_us.unsigned_abs())).text(match longer_us > 0 {
+            true => " more than",
+            false => " less than",
         }),
     };
-    let (low_us, high_us) = report.normal_us;
-    let out = out
-        .text(" the normal one that is most like it (trace ")
-        .text(&jaeger_id(&normal.trace_id))
-        .text("). Normal is ")
-        .number(duration_us(low_us))
-        .text(" to ")
-        .number(duration_us(high_us))
-        .text(", the middle half of ")
-        .number(counted(report.others, "other request"))
-        .text(" ")
-        .name(root)
-        .text(".");
+    let trace = jaeger_id(&normal.trace_id);
+    let mut out = out.text(&format!(" the normal request that is most like it, trace {trace}"));
     let rows = NearestRow::of(&Rc::new(report.clone()));
     let most: Vec<&NearestRow> =
         rows.iter().filter(|row| row.longer_us() * longer_us.signum() > 0).take(NAMED).collect();
-    let mut out = out;
     for (at, row) in most.iter().enumerate() {
         let between = match at {
-            0 => " ",
+            0 => ": ",
             _ if at + 1 == most.len() => " and ",
             _ => ", ",
         };
-        let word = if longer_us > 0 { " more" } else { " less" };
-        out = out.text(between).name(&row.place().endpoint).text(if at == 0 { " takes " } else { " " });
-        out = out.number(duration_us(row.longer_us().unsigned_abs())).text(word);
+        out = out.text(between).name(row.endpoint()).text(if at == 0 { " takes " } else { " " });
+        out = out.number(duration_us(row.longer_us().unsigned_abs()));
+        out = out.text(if longer_us > 0 { " more" } else { " less" });
     }
-    if most.is_empty() { out } else { out.text(".") }
+    let (low_us, high_us) = report.normal_us;
+    let out = out.text(". Normal is ").number(duration_us(low_us)).text(" to ").number(duration_us(high_us));
+    let out = out.text(", the middle half of ").number(counted(report.others, "other request"));
+    out.text(" ").name(root).text(".")
 }
 
 /// A line of the table: a place of a report.
@@ -108,7 +97,8 @@ pub fn table() -> Table<NearestRow> {
         Column::text("caller", "Called by", "The endpoint above it", |row: &NearestRow| {
             row.caller().map_or(String::new(), |of| of.operation.clone()).into()
         })
-        .low(2),
+        .low(3)
+        .csv(&["caller"]),
         Column::number(
             Unit::Change,
             "longer",
@@ -121,21 +111,25 @@ pub fn table() -> Table<NearestRow> {
         Column::duration("self", "Here", "Self time on the critical path of this request", |row: &NearestRow| {
                 row.place().self_us[0].into()
             })
-            .csv(&["self_us"]),
+            .low(2)
+        .csv(&["self_us"]),
         Column::duration("normal", "Normal", "The same of the normal request", |row: &NearestRow| {
             row.place().self_us[1].into()
         })
-            .csv(&["normal_self_us"]),
-        Column::count("spans", "Spans", "Spans on the critical path of this request", |row: &NearestRow| {
-            row.place().spans[0].into()
-        })
-        .low(1)
-        .csv(&["spans"]),
-        Column::count("normal-spans", "Normal spans", "The same of the normal request", |row: &NearestRow| {
-            row.place().spans[1].into()
-        })
-        .low(1)
-        .csv(&["normal_spans"]),
+            .low(2)
+        .csv(&["normal_self_us"]),
+        Column::said(
+            "spans",
+            "Spans",
+            "Spans on the critical path of this request; where the normal one has another number, that behind it",
+            |row: &NearestRow| row.place().spans[0].into(),
+            |row| match row.place().spans {
+                [here, normal] if here == normal => count(here),
+                [here, normal] => format!("{} ({})", count(here), count(normal)),
+            },
+        )
+        .low(3)
+        .csv_as(&["spans", "normal_spans"], |row| row.place().spans.map(|spans| spans.to_string()).to_vec()),
     ];
     Table::new(
         "nearest-table",
@@ -146,4 +140,67 @@ pub fn table() -> Table<NearestRow> {
     .with_attributes(|row: &NearestRow| {
         endpoint_attributes("nearest", row.place().endpoint.names(), row.longer_us() as f64)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{CellText, Rows as _};
+    use pathlight_engine::flame::RequestPath;
+
+    fn report() -> NearestNormalReport {
+        let place = |parent, name: &str, self_us| PlaceDifference {
+            parent,
+            endpoint: Endpoint::new("shop", name),
+            spans: [2, 1],
+            self_us,
+        };
+        let request = |trace_id: &str, latency_us| RequestPath {
+            trace_id: trace_id.to_owned(),
+            latency_us,
+            ..RequestPath::default()
+        };
+        NearestNormalReport {
+            request: request("1", 300_000),
+            normal: Some(request("00ab", 105_000)),
+            others: 6,
+            normal_us: (102_000, 105_000),
+            places: vec![
+                place(None, "GET", [50_000, 60_000]),
+                place(Some(0), "query", [200_000, 45_000]),
+                place(Some(0), "again", [50_000, 0]),
+            ],
+            ..NearestNormalReport::default()
+        }
+    }
+
+    #[test]
+    fn the_sentence_names_where_most_of_the_difference_is() {
+        let words = |report: &NearestNormalReport| sentence(report).to_text().replace('\u{202f}', " ");
+        assert_eq!(
+            words(&report()),
+            "195 ms more than the normal request that is most like it, trace 00000000000000ab: query @ shop takes 155 ms more and \
+             again @ shop 50.0 ms more. Normal is 102 ms to 105 ms, the middle half of 6 other requests GET @ shop."
+        );
+        let alone = NearestNormalReport { normal: None, others: 0, ..report() };
+        assert_eq!(words(&alone), "There is no other request GET @ shop to compare it with.");
+    }
+
+    #[test]
+    fn places_stand_by_how_much_they_differ_whichever_way() {
+        let mut table = table();
+        table.set_rows(NearestRow::of(&Rc::new(report())));
+        let csv = table.csv();
+        let lines: Vec<&str> = csv.lines().collect();
+        assert_eq!(lines[0], "service,operation,caller,longer_us,self_us,normal_self_us,spans,normal_spans");
+        assert_eq!(
+            lines[1..],
+            [
+                "shop,query,GET,155000,200000,45000,2,1",
+                "shop,again,GET,50000,50000,0,2,1",
+                "shop,GET,,-10000,50000,60000,2,1",
+            ]
+        );
+        assert!(matches!(table.cell(5, 0), CellText::Number(words, _) if words == "2 (1)"));
+    }
 }

@@ -318,6 +318,31 @@ pub async fn one_request_compared_with_itself_is_said_to_be_the_same(page: &Page
     ensure(words.contains("the same request"), || format!("the view says {words:?}"))
 }
 
+pub async fn a_slow_request_stands_beside_a_normal_one(page: &Page) -> Outcome {
+    page.open("view=requests").await?;
+    page.drop_files(&[generated("beside.json", "--traces 200 --spans 20 --seed 9")?]).await?;
+    page.ready().await?;
+    page.click("[data-test='request']").await?;
+    page.click("[data-test='beside-normal']").await?;
+    page.visible("[data-test='beside-words']").await?;
+    page.ready().await?;
+    let words = page.text("[data-test='beside-words']").await?;
+    ensure(words.contains("more than the normal request"), || format!("it says {words:?}"))?;
+    let latency_us = page.number("[data-test='trace-latency']", "data-value").await?;
+    let script = "return [...document.querySelectorAll('[data-test=\"nearest\"]')] \
+                  .reduce((sum, row) => sum + Number(row.dataset.value), 0)";
+    let longer_us = page.until("the places", script, |sum| sum.as_f64().is_some_and(|sum| sum > 0.0)).await?;
+    ensure(longer_us.as_f64().is_some_and(|us| us < latency_us), || format!("{longer_us} of {latency_us}"))?;
+    page.picture("beside-normal").await?;
+    // Alone again, its spans are fewer.
+    let spans = page.number("[data-test='timeline']", "data-spans").await?;
+    page.click("[data-test='beside-normal']").await?;
+    page.hidden("[data-test='beside-words']").await?;
+    page.ready().await?;
+    let alone = page.number("[data-test='timeline']", "data-spans").await?;
+    ensure(alone > 0.0 && alone < spans, || format!("{alone} spans alone, {spans} beside a normal one"))
+}
+
 /// Makes a file of traces in which the work of one service takes 120 ms more from half of the time on.
 fn slower_since_half() -> Outcome<PathBuf> {
     let slower = "--traces 200 --seed 4 --inject catalog:Catalog/GetProducts:0=+120000";

@@ -175,6 +175,7 @@ pub const ALL: &[Test] = tests![
     answers::shares_of_request_types_follow_the_filters,
     answers::tips_of_a_flame_graph_are_short_and_begin_with_a_name,
     answers::the_largest_part_of_a_trace_leads_to_its_span,
+    answers::a_slow_request_stands_beside_a_normal_one,
     answers::a_split_opens_on_a_tag_that_tells_or_says_that_none_does,
     answers::the_palette_knows_tags,
     answers::charts_take_the_height_they_need,
