@@ -14,7 +14,8 @@ const INSTANCES: u64 = 3;
 /// Part of the time for which connections are taken.
 const LOAD: f64 = 0.85;
 /// Seeds and connections, drawn once.
-const SETS: [(u64, usize); 6] = [(8_213, 1), (4_077, 2), (1_384, 3), (7_759, 4), (9_432, 5), (3_191, 8)];
+const SETS: [(u64, usize); 7] =
+    [(8_213, 1), (4_077, 2), (1_384, 3), (7_759, 4), (9_432, 5), (3_191, 8), (6_007, 12)];
 
 fn options(seed: u64) -> GenerateOptions {
     GenerateOptions { spans: 20, traces: 1_500, seed, ..GenerateOptions::default() }

@@ -20,7 +20,7 @@ const MOST: usize = 3;
 const LEAST_WAITING: i64 = 30;
 /// For so many calls that find that many running when they could begin, at most one does when it begins.
 const TIMES: i64 = 16;
-/// Of the calls that wait, this share takes the one place that became free.
+/// This share of the calls that wait takes the one place that became free.
 const REFILL: (usize, usize) = (3, 4);
 /// Half of the calls that wait begin within this part of the mean time between two ends.
 const SOON: f64 = 0.25;
@@ -89,9 +89,12 @@ impl Running {
     fn look(&self, call: &Call, usual_us: u64) -> Looked {
         let could_us = call.start_us - call.gap_us.saturating_sub(usual_us).min(call.start_us);
         let last = self.last_end(call.start_us);
+        let begun = self.starts.partition_point(|&start_us| start_us < call.start_us);
         Looked {
             at_could: self.at(could_us),
             at_start: self.at(call.start_us),
+            whole_at_start: begun
+                - self.ends.partition_point(|&(end_us, _)| end_us <= call.start_us).min(begun),
             wait_us: call.start_us - could_us,
             since_end_us: last.map_or(u64::MAX, |(end_us, _)| call.start_us.saturating_sub(end_us)),
             is_after_other: last.is_some_and(|(_, request)| request != call.request),
@@ -103,6 +106,8 @@ impl Running {
 struct Looked {
     at_could: usize,
     at_start: usize,
+    /// The same with the whole of each call.
+    whole_at_start: usize,
     wait_us: u64,
     since_end_us: u64,
     is_after_other: bool,
@@ -193,7 +198,7 @@ fn least_limit(looked: &[Looked]) -> Option<usize> {
 fn fills_places(looked: &[Looked], at_once: usize, mean_us: f64) -> bool {
     let waiting = || looked.iter().filter(|call| call.shows(at_once));
     let mut since_end_us: Vec<u64> = waiting().map(|call| call.since_end_us).collect();
-    let filling = waiting().filter(|call| call.at_start + 1 == at_once).count();
+    let filling = waiting().filter(|call| call.whole_at_start + 1 >= at_once).count();
     filling * REFILL.1 >= since_end_us.len() * REFILL.0
         && lower(&mut since_end_us, 2) as f64 <= SOON * mean_us / at_once as f64
 }
