@@ -121,7 +121,7 @@ fn a_limit_is_the_same_in_several_workers_and_for_some_requests_and_unknown_of_s
     assert!(slow.waiting <= all.waiting && slow.calls < all.calls);
     let text = sentence(&whole[0].0).to_text();
     let begins = format!(
-        "No more than 3 calls by {} of {} ever run at once in any of 3 processes: ",
+        "No more than 3 calls by {} of {} run at once in any of 3 processes: ",
         pool.service, pool.peer
     );
     assert!(
