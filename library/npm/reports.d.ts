@@ -1283,7 +1283,7 @@ export interface FailingService {
 }
 
 /** What a finding is about. */
-export type FindingKind = "changed" | "slow_tail" | "one_after_the_other" | "timeout" | "retries" | "redundant_calls" | "errors" | "slower_place" | "who" | "since_when" | "hot_spot" | "waiting" | "worth_making_faster" | "abnormal" | "bursts" | "not_instrumented" | "work_after" | "outside_requests" | "read_with_care" | "queue";
+export type FindingKind = "changed" | "slow_tail" | "one_after_the_other" | "timeout" | "retries" | "redundant_calls" | "pool_waits" | "errors" | "slower_place" | "who" | "since_when" | "hot_spot" | "waiting" | "worth_making_faster" | "abnormal" | "bursts" | "not_instrumented" | "work_after" | "outside_requests" | "read_with_care" | "queue";
 
 /** A tag with a value. */
 export interface FindingTag {
@@ -1397,6 +1397,8 @@ export interface FindingsFinding {
   evidence: RequestRef | null;
   /** Of a queue, the message that waited longest; `null` for other kinds. */
   message: QueueExample | null;
+  /** Of waiting before a call: whom is called, how many calls run at once, and how many wait; `null` for other kinds. */
+  pool: PoolWait | null;
   /** Other kinds of findings that name the same place. */
   also: FindingKind[];
   /** Whether it is as much so in the baseline. */
@@ -2019,6 +2021,22 @@ export interface PlacesReport {
    * of them lacks.
    */
   left_out: TypeLeftOut[];
+}
+
+/** Calls that wait before they begin, of the service that the finding names. */
+export interface PoolWait {
+  /** The service that is called, or the peer that tags name, or the operation. */
+  callee: string;
+  /** Calls of one process that run at once at most. */
+  at_once: number;
+  /** Processes that have this limit. */
+  processes: number;
+  /** Calls of all these processes. */
+  calls: number;
+  /** Those of them that wait. */
+  waiting: number;
+  /** Mean time that these wait, in microseconds. */
+  mean_us: number;
 }
 
 /** A place in an input. */

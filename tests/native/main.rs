@@ -33,6 +33,7 @@ mod analysis {
     mod mended;
     mod parallelise;
     mod places;
+    mod pool_waits;
     mod queue_verdicts;
     mod queue_what_if;
     mod reading_cases;

@@ -3,7 +3,7 @@
 use super::output::OutputFile;
 use super::{Failure, parse};
 use pathlight_generate::{
-    Defects, GenerateOptions, Generator, Inject, QueueWait, Sample, Shape, Speed, write_jaeger,
+    Defects, GenerateOptions, Generator, Inject, Pool, QueueWait, Sample, Shape, Speed, write_jaeger,
 };
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -59,6 +59,16 @@ pub struct Args {
     /// Put services in one of two availability zones; from one to the other the network takes so many times as long
     #[arg(long, value_name = "TIMES", value_parser = times)]
     zones: Option<f64>,
+    /// How many times as long the network takes, from 0 to 1000
+    #[arg(long, value_name = "TIMES", value_parser = times, default_value_t = 1.0)]
+    network: f64,
+    /// Start all requests within so many milliseconds: within an hour if missing
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    within_ms: Option<u64>,
+    /// Let each instance of a service make at most so many calls of another service or store at once: others wait before they
+    /// begin
+    #[arg(long, value_name = "SERVICE>PEER=CONNECTIONS")]
+    pool: Option<Pool>,
     /// File to write; standard output if missing
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -85,7 +95,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         defects: args.defects.unwrap_or_default(),
         sample: args.sample.clone(),
         zones: args.zones,
+        network: args.network,
         is_canary_as_fast: false,
+        spread_us: args.within_ms.map_or(defaults.spread_us, |ms| ms * 1_000),
+        pool: args.pool.clone(),
     };
     let generator = Generator::new(&options).map_err(|e| Failure::Usage(e.to_string()))?;
     let write = |out: &mut dyn Write| -> io::Result<()> {

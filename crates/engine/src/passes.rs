@@ -9,6 +9,7 @@ use crate::endpoints::impact_query::ImpactPass;
 use crate::endpoints::query::EndpointsPass;
 use crate::endpoints::tag_sums_query::TagSumsPass;
 use crate::errors::query::ErrorsPass;
+use crate::findings::pool_calls::PoolCallsPass;
 use crate::findings::query::FindingsPass;
 use crate::findings::tags_query::{PairsPass, TagsPass, TypeLatenciesPass};
 use crate::findings::work_after::TypeTimesPass;
@@ -94,6 +95,7 @@ list!(REQUEST_PASSES: StartRequestPass, read_request_pass, RequestPassNumber, [
     PairsPass,
     PathQueuesPass,
     PathsPass,
+    PoolCallsPass,
     ProposalsPass,
     QueuesPass,
     RequestOfPass,

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 
 /// The first root request starts here unless options say otherwise: 2024-05-14 09:00 UTC, in microseconds.
 pub(super) const EPOCH_US: u64 = 1_715_677_200_000_000;
-/// The requests of a set spread over this time.
-const SPREAD_US: u64 = 3_600_000_000;
+/// The requests of a set spread over this time unless options say otherwise.
+pub(super) const SPREAD_US: u64 = 3_600_000_000;
 
 /// Regions, the share of requests in each (of 100), and how much slower the network is there.
 const REGIONS: [(&str, u64, f64); 3] =
@@ -176,10 +176,15 @@ impl Surroundings {
             Zones { zone_of, across }
         });
         Surroundings {
-            conditions: Conditions { speed, network: REGIONS[region].2, zones },
+            conditions: Conditions { speed, network: REGIONS[region].2 * options.network, zones },
             region,
             instances,
         }
+    }
+
+    /// Returns the number of the instance of a service that a trace runs in.
+    pub fn instance(&self, service: u16) -> usize {
+        self.instances[service as usize].host
     }
 
     fn process(&self, topology: &Topology, service: u16) -> GeneratedProcess {
@@ -277,8 +282,8 @@ impl Beginning {
     pub fn of(options: &GenerateOptions, index: u64) -> Beginning {
         let base = mix(options.seed ^ mix(index));
         let traces = u128::from(options.traces.max(1));
-        let offset = (u128::from(SPREAD_US) * u128::from(index) / traces) as u64;
-        let jitter = mix(base ^ 0x717e) % (SPREAD_US / options.traces.max(1)).max(1);
+        let offset = (u128::from(options.spread_us) * u128::from(index) / traces) as u64;
+        let jitter = mix(base ^ 0x717e) % (options.spread_us / options.traces.max(1)).max(1);
         Beginning {
             base,
             trace_id: mix(base ^ 0x7ace).max(1),

@@ -45,6 +45,7 @@ mod habits;
 mod jaeger;
 mod messages;
 mod plan;
+mod pool;
 mod sample;
 mod serial;
 mod shapes;
@@ -56,6 +57,7 @@ pub use build::{BuiltReference, GeneratedProcess, GeneratedSpan, GeneratedTrace}
 pub use defects::Defects;
 pub use jaeger::{trace_json, write_jaeger};
 pub use messages::GeneratedMessage;
+pub use pool::Pool;
 pub use sample::{Dialect, Kept, Sample, SampledRequest, Sampler};
 pub use tags::GeneratedTag;
 
@@ -224,8 +226,10 @@ pub struct GenerateOptions {
     pub shape: Shape,
     /// The same seed gives the same traces.
     pub seed: u64,
-    /// No request starts before this, in microseconds since the epoch; requests start within the hour after it.
+    /// No request starts before this, in microseconds since the epoch.
     pub start_us: u64,
+    /// All requests start within so many microseconds after that.
+    pub spread_us: u64,
     /// Delays; they change times only, never ids, tags or structure.
     pub injects: Vec<Inject>,
     /// Endpoints that are faster or slower; they too change times only.
@@ -245,8 +249,12 @@ pub struct GenerateOptions {
     /// Whether instances of services are in one of two availability zones, and how many times as long the network takes from one
     /// to the other: it changes times only. `None`: there are no zones. Of shape `mixed`.
     pub zones: Option<f64>,
+    /// How many times as long the network takes: it changes times only. Of shape `mixed`.
+    pub network: f64,
     /// Whether new versions, which run on a fifth of the requests, are as fast as the old ones: those of two services are not.
     pub is_canary_as_fast: bool,
+    /// A pool of connections for which calls wait; it changes times only.
+    pub pool: Option<Pool>,
 }
 
 impl GenerateOptions {
@@ -266,6 +274,7 @@ impl Default for GenerateOptions {
             shape: Shape::Mixed,
             seed: 1,
             start_us: build::EPOCH_US,
+            spread_us: build::SPREAD_US,
             injects: Vec::new(),
             speeds: Vec::new(),
             timeouts: Vec::new(),
@@ -275,7 +284,9 @@ impl Default for GenerateOptions {
             defects: Defects::default(),
             sample: None,
             zones: None,
+            network: 1.0,
             is_canary_as_fast: false,
+            pool: None,
         }
     }
 }
@@ -322,6 +333,8 @@ pub enum GenerateError {
     Defect(String),
     /// Not a sampler.
     Sample(String),
+    /// Not `SERVICE>PEER=CONNECTIONS`, or there are no such calls in this shape.
+    Pool(String),
     /// More spans in one trace than can be numbered.
     Spans(u64),
 }
@@ -359,6 +372,10 @@ impl fmt::Display for GenerateError {
                 f,
                 "\"{text}\" is no sampler; write p=PROBABILITY, and after semicolons what you want of slow>500ms, errors, floor=N, \
                  as=th (or p, count, rate, datadog, jaeger, nothing)"
+            ),
+            GenerateError::Pool(text) => write!(
+                f,
+                "\"{text}\" is no pool of this shape; write SERVICE>PEER=CONNECTIONS, with a service or store that the service calls"
             ),
             GenerateError::Spans(n) => {
                 write!(f, "{n} spans in one trace are too many; use at most 2147483648")
@@ -413,13 +430,15 @@ pub struct Generator {
     /// The place of each of `options.injects`.
     inject_places: Vec<u16>,
     speeds: Speeds,
+    /// By trace, what calls wait for a connection: number of the span, and microseconds; empty if nothing waits.
+    pool_waits: Vec<Vec<(u32, u64)>>,
 }
 
 impl Generator {
     /// Returns a generator for `options`.
     ///
     /// # Errors
-    /// If a delay or a speed names a place or endpoint that the shape does not have, or a trace would have more than 2^31 spans.
+    /// If a delay, a speed or a pool names what the shape does not have, or a trace would have more than 2^31 spans.
     pub fn new(options: &GenerateOptions) -> Result<Generator, GenerateError> {
         if options.spans > 1 << 31 {
             return Err(GenerateError::Spans(options.spans));
@@ -456,7 +475,19 @@ impl Generator {
         for given_up in &options.timeouts {
             speeds.give_up(topology.endpoints.len(), find(&given_up.endpoint)?, given_up);
         }
-        Ok(Generator { options: options.clone(), topology, pages, weights, inject_places, speeds })
+        let mut generator = Generator {
+            options: options.clone(),
+            topology,
+            pages,
+            weights,
+            inject_places,
+            speeds,
+            pool_waits: Vec::new(),
+        };
+        if let Some(pool) = &options.pool {
+            generator.pool_waits = generator.wait_for(pool)?;
+        }
+        Ok(generator)
     }
 
     /// Returns trace number `index`, from 0; its spans stand parent before child, the root first (before defects).
@@ -467,11 +498,8 @@ impl Generator {
 
     fn trace_with(&self, index: u64, plan: &mut Plan) -> GeneratedTrace {
         let seed = self.options.seed;
-        let mut random = Random::new(seed, stream::CONDITIONS, index);
-        let surroundings = build::Surroundings::new(&self.options, &self.topology, &mut random);
-        self.plan(index, &surroundings.conditions, plan);
-        let retries = Random::new(seed, stream::RETRIES, index);
-        plan.schedule(&self.extra_us(index), &self.speeds, retries);
+        let waits_us = self.pool_waits.get(index as usize).map_or(&[][..], Vec::as_slice);
+        let surroundings = self.scheduled(index, waits_us, plan);
         let mut trace = build::assemble(&self.options, &self.topology, plan, &surroundings, index);
         if let (Some(root), Some(number)) = (trace.spans.first_mut(), index.checked_rem(self.options.roots)) {
             root.root_number = Some(number);
@@ -484,6 +512,16 @@ impl Generator {
             self.options.defects.apply(&mut trace, &mut Random::new(seed, stream::DEFECTS, index));
         }
         trace
+    }
+
+    /// Plans and schedules trace `index`, in which calls wait so long before they begin.
+    fn scheduled(&self, index: u64, waits_us: &[(u32, u64)], plan: &mut Plan) -> build::Surroundings {
+        let mut random = Random::new(self.options.seed, stream::CONDITIONS, index);
+        let surroundings = build::Surroundings::new(&self.options, &self.topology, &mut random);
+        self.plan(index, &surroundings.conditions, plan);
+        let retries = Random::new(self.options.seed, stream::RETRIES, index);
+        plan.schedule(&self.extra_us(index), waits_us, &self.speeds, retries);
+        surroundings
     }
 
     fn plan(&self, index: u64, conditions: &Conditions, plan: &mut Plan) {
@@ -547,6 +585,7 @@ impl Generator {
             weights: self.weights.clone(),
             inject_places: Vec::new(),
             speeds: Speeds::default(),
+            pool_waits: Vec::new(),
         };
         let traces = (2_000_000 / self.options.spans.max(1)).clamp(40, PILOT_TRACES);
         let count = self.topology.places.len();

@@ -498,8 +498,17 @@ impl Plan {
     }
 
     /// Works out durations from the leaves up, then starts from the root down. `extra_us` is what each place takes
-    /// besides.
-    pub fn schedule(&mut self, extra_us: &[u64], speeds: &Speeds, mut retries: Random) {
+    /// besides; `waits_us` what calls wait before they begin, by number of the span.
+    pub fn schedule(
+        &mut self,
+        extra_us: &[u64],
+        waits_us: &[(u32, u64)],
+        speeds: &Speeds,
+        mut retries: Random,
+    ) {
+        let wait_us = |node: u32| {
+            waits_us.iter().find(|(waiting, _)| *waiting == node).map_or(0, |&(_, wait_us)| wait_us)
+        };
         let Plan { nodes, work, .. } = self;
         let factors = speeds.of(nodes);
         for at in (0..nodes.len()).rev() {
@@ -519,15 +528,15 @@ impl Plan {
                     }
                     Work::Run { node } if open > 0 => {
                         let child = &mut nodes[node as usize];
-                        child.start_us = begins;
-                        now = now.max(begins + child.duration_us);
+                        child.start_us = begins + wait_us(node);
+                        now = now.max(child.start_us + child.duration_us);
                         begins += apart;
                         open -= 1;
                     }
                     Work::Run { node } => {
                         let child = &mut nodes[node as usize];
-                        child.start_us = now;
-                        now += child.duration_us;
+                        child.start_us = now + wait_us(node);
+                        now = child.start_us + child.duration_us;
                     }
                     Work::Spawn { node, after_us } => {
                         nodes[node as usize].start_us = now + scaled(u64::from(after_us), within);

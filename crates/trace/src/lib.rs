@@ -1,5 +1,6 @@
 //! The columnar trace set: interned names, canonical ids, normalised trees, sanitised intervals, data quality.
 
+mod asked;
 pub mod calls;
 mod cardinality;
 mod clocks;
@@ -30,6 +31,7 @@ mod templates;
 mod tree;
 mod weights;
 
+pub use asked::{ASKED_KEYS, Asked};
 pub use cardinality::{HighCardinalityKeys, KeyValues};
 pub use coverage::Coverage;
 pub use dump::dump;

@@ -490,6 +490,12 @@ impl TraceSet {
         }
     }
 
+    /// Returns the peer that the tags of a row name: a service, a database, a queue or a host.
+    pub fn peer(&self, row: u32) -> Option<String> {
+        let tags = self.tag_set(row);
+        peer_name(PEER_KEYS.map(|key| self.tags.value(tags, key)))
+    }
+
     /// Returns the endpoint of a row by the names that apply, also where places are services.
     pub fn named_endpoint(&self, row: u32) -> EndpointId {
         EndpointId(self.places.column.get(row).unwrap_or_else(|| self.columns.endpoint.at(row)))

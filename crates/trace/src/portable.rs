@@ -1,5 +1,6 @@
 //! Traces on their way to another set: between workers, and in a saved report.
 
+use super::asked::Asked;
 use super::{
     Flags, Interner, ProcessId, RawLink, RawSpan, SetFull, SpanId, Symbol, TagSetId, TraceId, TraceSet,
     is_in_calendar,
@@ -25,8 +26,10 @@ pub struct Portable {
     /// Log records and removed copies of spans to be counted with it.
     logs: u64,
     copies: u64,
-    /// Links of the spans. They come last, as earlier versions wrote none.
+    /// Links of the spans.
     pub(super) links: Vec<RawLink>,
+    /// What some tag sets ask, by their numbers. Links and these come last, as earlier versions wrote none.
+    pub(super) asked: Vec<(u32, u64)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -156,14 +159,16 @@ impl Numbers<'_> {
         set.logs += of.logs;
         set.copies += of.copies;
         let name = |symbol: &Symbol| of.names.get(*symbol);
-        let tag_sets: Vec<TagSetId> = of
-            .tag_sets
-            .iter()
-            .map(|pairs| {
+        let mut asked = of.asked.iter().peekable();
+        let tag_sets: Vec<TagSetId> = (0..)
+            .zip(&of.tag_sets)
+            .map(|(number, pairs)| {
                 set.tags.begin();
+                let asked = asked.next_if(|asked| asked.0 == number).map(|asked| Asked(asked.1));
                 for (key, value) in pairs {
-                    set.tags.add(name(key), name(value));
+                    set.tags.add_again(name(key), name(value), asked.unwrap_or_default());
                 }
+                asked.into_iter().for_each(|asked| set.tags.add_asked(asked));
                 set.tags.finish()
             })
             .collect();
@@ -291,6 +296,10 @@ impl<'a> Copier<'a> {
             .collect();
         let number = self.out.tag_sets.len() as u32;
         self.out.tag_sets.push(pairs);
+        let asked = self.set.tags.asked(tags);
+        if !asked.is_nothing() {
+            self.out.asked.push((number, asked.0));
+        }
         self.tags.insert(tags.0, number);
         number
     }

@@ -173,6 +173,7 @@ impl Portable {
         if redaction.tags {
             set.tags.keep_weights(&mut self.tag_sets, &mut old);
             self.high_cardinality.clear();
+            self.asked.clear();
         }
         for (key, value) in self.tag_sets.iter_mut().flatten() {
             (*key, *value) = (names.intern(old.get(*key)), names.intern(old.get(*value)));

@@ -1,5 +1,6 @@
 //! Interned tags: a tag is a (key, value) pair, a span points at one interned set of pairs.
 
+use super::asked::{ASKED_KEYS, Asked};
 use super::measures;
 use super::set::with_slack;
 use super::weights::WeightKey;
@@ -83,6 +84,10 @@ pub struct TagTable {
     set_ends: Vec<u32>,
     set_table: HashTable<u32>,
     scratch: Vec<u32>,
+    /// What is asked by values of the set begun that are not stored whole.
+    scratch_asked: Asked,
+    /// By key: its place among those of which a hash is kept of such values.
+    asked_keys: Vec<Option<u8>>,
     generation: u32,
     /// The keys that say weights, of those seen.
     weight_keys: Vec<(u32, WeightKey)>,
@@ -101,6 +106,8 @@ impl Default for TagTable {
             set_ends: Vec::new(),
             set_table: HashTable::new(),
             scratch: Vec::new(),
+            scratch_asked: Asked::default(),
+            asked_keys: Vec::new(),
             generation: 0,
             weight_keys: Vec::new(),
         };
@@ -124,6 +131,7 @@ impl TagTable {
     /// Starts a new set; add its tags with [`add`](Self::add), then call [`finish`](Self::finish).
     pub fn begin(&mut self) {
         self.scratch.clear();
+        self.scratch_asked = Asked::default();
     }
 
     /// Returns the number of a key, for [`add_value`](Self::add_value): callers with few keys may remember it.
@@ -136,21 +144,53 @@ impl TagTable {
                 self.weight_keys.push((symbol, of));
             }
             self.stand_ins.push(stand_ins);
+            let place = ASKED_KEYS.iter().position(|asked| *asked == key);
+            self.asked_keys.push(place.map(|place| place as u8));
         }
         symbol
     }
 
     /// Adds a tag to the set begun. The value of a high-cardinality key is counted and not stored; of an address the
     /// template of its path is, of a [measure](super::is_measure) its rounded number, and of a name of a peer that there is
-    /// one.
+    /// one. Of a statement or an address that is not stored whole a hash is kept, see [`asked`](Self::asked).
     pub fn add(&mut self, key: &str, value: &str) {
         let key = self.key(key);
         self.add_value(key, value);
     }
 
     /// Adds a tag as [`add`](Self::add) does, by the number of the key. Returns the number of the pair for
-    /// [`add_pair`](Self::add_pair), or `None` if the value is not stored.
+    /// [`add_pair`](Self::add_pair), or `None` if the value is not stored, or if it is not all that is kept.
     pub fn add_value(&mut self, key: u32, value: &str) -> Option<u32> {
+        let pair = self.add_stored(key, value);
+        let is_whole = value.len() <= MAX_VALUE_BYTES && !self.facts[key as usize].high_cardinality;
+        match self.asked_keys[key as usize].filter(|_| !is_whole) {
+            Some(place) => {
+                self.scratch_asked.add(place.into(), value);
+                None
+            }
+            None => pair,
+        }
+    }
+
+    /// Adds a tag of another table, which has stored this value of it and keeps of its set what it asks: then nothing that stands for
+    /// a value is taken for one.
+    pub(super) fn add_again(&mut self, key: &str, value: &str, asked: Asked) {
+        let key = self.key(key);
+        let stands_for_one = |place: u8| {
+            asked.has(place.into())
+                || value.ends_with('…')
+                // A template, of an earlier version that kept no hashes.
+                || self.is_address(key) && value.contains('{')
+        };
+        if self.asked_keys[key as usize].is_some_and(stands_for_one) {
+            self.add_stored(key, value);
+        } else {
+            self.add_value(key, value);
+        }
+    }
+
+    /// Adds what is stored of a value.
+    fn add_stored(&mut self, key: u32, value: &str) -> Option<u32> {
         self.facts[key as usize].occurrences += 1;
         if self.stores_nothing(key) {
             return None;
@@ -238,7 +278,7 @@ impl TagTable {
         if !self.facts[key as usize].high_cardinality {
             self.facts[key as usize].occurrences += 1;
             self.scratch.push(pair);
-        } else if self.stores_nothing(key) {
+        } else if self.is_skipped(key) {
             self.facts[key as usize].occurrences += 1;
         } else {
             let value = self.values.get(Symbol(value)).to_owned();
@@ -248,10 +288,10 @@ impl TagTable {
 
     /// Adds the tags of a finished set to the set begun.
     pub fn add_set(&mut self, set: TagSetId) {
-        let (start, end) = set_range(&self.set_ends, set.0);
-        for i in start..end {
-            self.add_pair(self.set_pairs[i]);
+        for at in 0..self.pairs_of(set).len() {
+            self.add_pair(self.pairs_of(set)[at]);
         }
+        self.scratch_asked.merge(self.asked(set));
     }
 
     /// Counts a key without a value of it.
@@ -290,6 +330,12 @@ impl TagTable {
             }
     }
 
+    /// Returns whether values of a key, by its number, need not be read any longer: neither they nor what stands for them, nor hashes
+    /// of them are kept.
+    pub fn is_skipped(&self, key: u32) -> bool {
+        self.asked_keys[key as usize].is_none() && self.stores_nothing(key)
+    }
+
     /// Returns whether a key has more values than are stored.
     pub fn has_too_many_values(&self, key: &str) -> bool {
         self.find_key(key).is_some_and(|key| self.is_high_cardinality(key))
@@ -304,16 +350,26 @@ impl TagTable {
     pub fn finish(&mut self) -> TagSetId {
         self.scratch.sort_unstable();
         self.scratch.dedup();
+        let set = self.intern_scratch();
+        if self.scratch_asked.is_nothing() {
+            return set;
+        }
+        let Asked(asked) = self.scratch_asked;
+        self.scratch.clear();
+        self.scratch.extend([WITH_ASKED, set.0, (asked >> 32) as u32, asked as u32]);
+        self.intern_scratch()
+    }
+
+    fn intern_scratch(&mut self) -> TagSetId {
         let TagTable { set_pairs, set_ends, set_table, scratch, .. } = self;
         let hash = hash_set(scratch);
-        if let Some(&set) = set_table.find(hash, |&i| set_slice(set_pairs, set_ends, i) == scratch.as_slice())
-        {
+        if let Some(&set) = set_table.find(hash, |&i| set_pairs[set_range(set_ends, i)] == **scratch) {
             return TagSetId(set);
         }
         let set = set_ends.len() as u32;
         set_pairs.extend_from_slice(scratch);
         set_ends.push(set_pairs.len() as u32);
-        set_table.insert_unique(hash, set, |&i| hash_set(set_slice(set_pairs, set_ends, i)));
+        set_table.insert_unique(hash, set, |&i| hash_set(&set_pairs[set_range(set_ends, i)]));
         TagSetId(set)
     }
 
@@ -325,7 +381,22 @@ impl TagTable {
         self.begin();
         self.scratch.extend_from_slice(set_slice(&self.set_pairs, &self.set_ends, a.0));
         self.scratch.extend_from_slice(set_slice(&self.set_pairs, &self.set_ends, b.0));
+        let [asked_a, asked_b] = [a, b].map(|set| self.asked(set));
+        self.scratch_asked = if asked_a.is_nothing() { asked_b } else { asked_a };
         self.finish()
+    }
+
+    /// Returns what the statements and addresses of a set ask that are not stored whole, since they are too long or too many.
+    pub fn asked(&self, set: TagSetId) -> Asked {
+        match self.set_pairs[set_range(&self.set_ends, set.0)] {
+            [WITH_ASKED, _, high, low] => Asked(u64::from(high) << 32 | u64::from(low)),
+            _ => Asked::default(),
+        }
+    }
+
+    /// Adds what a set of another table asks to the set begun.
+    pub(super) fn add_asked(&mut self, asked: Asked) {
+        self.scratch_asked.merge(asked);
     }
 
     /// Returns the tags of a set as (key, value), in no particular order.
@@ -454,7 +525,7 @@ impl TagTable {
     }
 
     /// Returns whether the values of a key, by its number, are addresses.
-    pub(super) fn is_address(&self, key: u32) -> bool {
+    pub fn is_address(&self, key: u32) -> bool {
         matches!(self.stand_ins[key as usize], StandIns::Templates(_))
     }
 
@@ -475,14 +546,20 @@ impl TagTable {
     }
 }
 
-fn set_range(ends: &[u32], set: u32) -> (usize, usize) {
+/// In the place of the first pair: a set like another one, of which the number follows, with what its spans ask, in two halves.
+const WITH_ASKED: u32 = u32::MAX;
+
+fn set_range(ends: &[u32], set: u32) -> std::ops::Range<usize> {
     let set = set as usize;
-    (if set == 0 { 0 } else { ends[set - 1] as usize }, ends[set] as usize)
+    (if set == 0 { 0 } else { ends[set - 1] as usize })..ends[set] as usize
 }
 
+/// Returns the pairs of a set.
 fn set_slice<'a>(pairs: &'a [u32], ends: &[u32], set: u32) -> &'a [u32] {
-    let (start, end) = set_range(ends, set);
-    &pairs[start..end]
+    match &pairs[set_range(ends, set)] {
+        [WITH_ASKED, set, ..] => &pairs[set_range(ends, *set)],
+        pairs => pairs,
+    }
 }
 
 #[cfg(test)]
@@ -546,7 +623,9 @@ mod tests {
             set(&mut table, &[("http.url", &address(i, &word))]);
         }
         assert!(table.stores_nothing(key));
-        assert_eq!(set(&mut table, &[("http.url", &address(1, "cart"))]), TagSetId::EMPTY);
+        // Only what was asked is kept.
+        let none = set(&mut table, &[("http.url", &address(1, "cart"))]);
+        assert_eq!((table.pairs_of(none), table.asked(none)), (&[][..], table.asked(later)));
     }
 
     #[test]
@@ -565,5 +644,21 @@ mod tests {
         let long = "ü".repeat(300);
         let id = set(&mut table, &[("k", &long)]);
         assert_eq!(table.value(id, "k").map(|v| v.chars().count()), Some(129));
+        assert!(table.asked(id).is_nothing());
+    }
+
+    #[test]
+    fn of_long_statements_a_hash_tells_whether_they_are_the_same() {
+        let mut table = TagTable::default();
+        let long = |end: &str| format!("SELECT {}{end}", "a, ".repeat(100));
+        let [a, b, again, short] = [&long("b"), &long("c"), &long("b"), "SELECT a"]
+            .map(|statement| set(&mut table, &[("db.statement", statement), ("db.system", "mysql")]));
+        assert_eq!(a, again);
+        assert!(a != b && table.pairs_of(a) == table.pairs_of(b));
+        assert!(table.asked(a) != table.asked(b) && table.asked(short).is_nothing());
+        assert_eq!(table.value(a, "db.system"), Some("mysql"));
+        let other = set(&mut table, &[("zone", "a")]);
+        let both = table.union(other, a);
+        assert_eq!((table.asked(both), table.get(both).count()), (table.asked(a), 3));
     }
 }

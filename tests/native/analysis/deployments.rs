@@ -139,6 +139,27 @@ fn what_ifs_of_places_are_what_regenerated_traces_take() {
 }
 
 #[test]
+fn a_network_twice_as_fast_is_what_regenerated_traces_take() {
+    let half = |calls| {
+        let time = WaitTime::By { share_ppm: -500_000, add_us: 0 };
+        Changes { waits: vec![WaitChange { calls, time }], ..Changes::default() }
+    };
+    let (mut worst, mut gains) = (0f64, 0f64);
+    for seed in [51, 52, 53] {
+        let loaded = options(seed);
+        let predicted = what_if(&mut pool(&loaded), half(CallsBetween::default()));
+        let truth = GenerateOptions { network: 0.5, ..loaded };
+        let really = what_if(&mut pool(&truth), Changes::default()).before_us;
+        worst = worst.max(off(&predicted.after_us, &really));
+        gains = gains.max(off(&predicted.before_us, &really));
+    }
+    println!(
+        "all waits at half: off by at most {worst:.4}, where nothing predicted would be off by {gains:.4}"
+    );
+    assert!(worst < 0.01 && gains > 0.03, "{worst} {gains}");
+}
+
+#[test]
 fn findings_name_places_that_cost_enough_and_lead_to_their_what_if() {
     let mut loaded = pool(&GenerateOptions { zones: Some(4.0), ..options(41) });
     let report = ask_findings(&mut loaded, Selection::default(), None).unwrap();

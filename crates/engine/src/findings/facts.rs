@@ -70,6 +70,8 @@ pub enum FindingFacts {
     RedundantCalls(RedundantFacts),
     /// See [`FindingKind::Errors`](super::FindingKind::Errors).
     Errors(ErrorsFacts),
+    /// See [`FindingKind::PoolWaits`](super::FindingKind::PoolWaits); its place is the service that calls.
+    PoolWaits(PoolWaitsFacts),
     /// See [`FindingKind::SlowerPlace`](super::FindingKind::SlowerPlace); its place is the service that runs there, or is called.
     SlowerPlace(Box<SlowerPlace>),
     /// See [`FindingKind::Who`](super::FindingKind::Who).
@@ -223,6 +225,23 @@ pub struct RedundantFacts {
     pub by_same_caller: u64,
     /// Mean time on the critical path that each repeat costs.
     pub cost_us: f64,
+}
+
+/// The facts of [`FindingKind::PoolWaits`](super::FindingKind::PoolWaits). Times are microseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PoolWaitsFacts {
+    /// The service that is called, or the peer that tags name, or the operation.
+    pub callee: String,
+    /// Calls of one process that run at once at most.
+    pub at_once: u64,
+    /// Processes of the caller that have this limit.
+    pub processes: u64,
+    /// Calls of these processes.
+    pub calls: u64,
+    /// Those of them that wait.
+    pub waiting: u64,
+    /// Mean time that these wait before they begin.
+    pub mean_us: f64,
 }
 
 /// The facts of [`FindingKind::Timeout`](super::FindingKind::Timeout). Times are microseconds.

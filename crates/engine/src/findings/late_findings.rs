@@ -93,6 +93,8 @@ pub struct LateFindings {
     pub serial: Vec<Finding>,
     /// By caller how far its flow is off on held-out requests.
     pub model_errors: Vec<(Endpoint, f64)>,
+    /// Callees that services wait for before they call.
+    pub pool_waits: Vec<Finding>,
     /// Places that cost most.
     pub places: Vec<Finding>,
     /// Versions, flags and environments that are new, by time.
@@ -354,7 +356,7 @@ impl FindingsReport {
                 }
             }
         }
-        report.findings.extend(late.places.iter().cloned());
+        report.findings.extend(late.pool_waits.iter().chain(&late.places).cloned());
         for mut finding in late.serial.clone() {
             if let FindingFacts::OneAfterTheOther(facts) = &mut finding.facts {
                 let calls = &facts.group.calls;

@@ -5,6 +5,7 @@ use crate::anomalies::AnomalySettings;
 use crate::anomalies::query::Anomalies;
 use crate::deployments::query::Deployments;
 use crate::errors::query::Errors;
+use crate::findings::pool_waits::pool_waits;
 use crate::findings::query::Findings;
 use crate::findings::tags_query::{PairsPass, Tags};
 use crate::findings::work_after::work_after;
@@ -166,6 +167,7 @@ impl Query for LateFindingsQuery {
         }
         let deployments = Deployments { selection: selection.clone(), key: None };
         late.take_deployments(&deployments.run(workers.clone()).await?);
+        late.pool_waits = pool_waits(&workers, &selection).await?;
         if selection.until == Until::Answer {
             late.after = work_after(&workers, &selection).await?;
         }

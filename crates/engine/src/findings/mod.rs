@@ -16,6 +16,8 @@ mod outside;
 mod over_time;
 mod part;
 mod points;
+pub(crate) mod pool_calls;
+mod pool_waits;
 pub(crate) mod query;
 mod queues;
 mod rank;
@@ -32,8 +34,8 @@ pub(crate) mod work_after;
 pub use facts::{
     AbnormalFacts, BesideCall, Burst, BurstsFacts, CostFacts, CostInTail, ErrorsFacts, FindingFacts, Gap,
     GrowingCalls, GrowsWith, Halved, NotInstrumentedFacts, OneAfterTheOtherFacts, OutsideRequestsFacts,
-    QueueFacts, ReadWithCareFacts, RedundantFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts,
-    TakesLonger, TimeoutFacts, WhoFacts, WorkAfterFacts,
+    PoolWaitsFacts, QueueFacts, ReadWithCareFacts, RedundantFacts, RetriesFacts, SharedTag, SinceWhenFacts,
+    SlowTailFacts, TakesLonger, TimeoutFacts, WhoFacts, WorkAfterFacts,
 };
 pub use late_findings::{LateFindings, LateSubject, LateTail, Saved};
 pub use late_query::ask_findings;

@@ -1,13 +1,10 @@
 //! Calls that repeat, within one request, what was asked before: the same statement or address with the same parameters.
 
 use pathlight_base::statistics::{Sample, Weight, Weights, mix};
-use pathlight_trace::{Flags, Role, SpanKind, TagSetId, TraceSet, Tree, hash_text};
+use pathlight_trace::{ASKED_KEYS, Flags, Role, SpanKind, TagSetId, TraceSet, Tree, hash_text};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-/// Keys of statements, and of addresses.
-const STATEMENTS: [&str; 2] = ["db.query.text", "db.statement"];
-const ADDRESSES: [&str; 2] = ["url.full", "http.url"];
 /// Keys of addresses that only the answering half of a call has; a path without its query is not all that was asked.
 const TARGETS: [&str; 3] = ["http.target", "url.path", "url.query"];
 /// Keys of parameters of statements begin so.
@@ -15,32 +12,6 @@ const PARAMETERS: [&str; 2] = ["db.query.parameter.", "db.operation.parameter."]
 /// Keys of methods of HTTP, and methods that only read.
 const METHODS: [&str; 2] = ["http.request.method", "http.method"];
 const READING_METHODS: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
-/// First words of statements that only read.
-const READING: [&str; 22] = [
-    "select",
-    "with",
-    "show",
-    "describe",
-    "explain",
-    "find",
-    "aggregate",
-    "count",
-    "distinct",
-    "get",
-    "mget",
-    "hget",
-    "hmget",
-    "hgetall",
-    "exists",
-    "ttl",
-    "llen",
-    "lrange",
-    "smembers",
-    "sismember",
-    "zrange",
-    "zscore",
-];
-
 /// Repeated calls of one endpoint: sums over the requests that have some.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RedundantSums {
@@ -80,8 +51,7 @@ pub(super) struct Redundant {
 
 impl Redundant {
     pub fn new(set: &TraceSet) -> Redundant {
-        let is_said =
-            STATEMENTS.iter().chain(&ADDRESSES).chain(&TARGETS).any(|key| set.tags.find_key(key).is_some());
+        let is_said = ASKED_KEYS.iter().chain(&TARGETS).any(|key| set.tags.find_key(key).is_some());
         let sets = if is_said { set.tags.sets() } else { 0 };
         Redundant { asked: vec![UNKNOWN; sets], calls: Vec::new(), sums: FxHashMap::default() }
     }
@@ -154,120 +124,54 @@ impl Redundant {
 /// Returns a hash of the statement or address of a tag set, with its parameters; [`NOTHING`] if it has none, or if the parameters
 /// are not known; [`WRITES`] if it does not only read.
 fn asked_by(set: &TraceSet, tags: TagSetId) -> u64 {
-    let (mut statement, mut address, mut method, mut others) = (None, None, None, Vec::new());
+    // What is not stored whole.
+    let kept = set.tags.asked(tags);
+    let (mut asked, mut method, mut others) = (kept, None, Vec::new());
     let (mut has_parameters, mut has_target, mut is_unknown) = (false, false, false);
     for &pair in set.tags.pairs_of(tags) {
         let (number, value) = set.tags.pair(pair);
         let key = set.tags.key_name(number);
-        let is_parameter = PARAMETERS.iter().any(|start| key.starts_with(start));
         if METHODS.contains(&key) {
             method = Some(value);
             continue;
-        } else if STATEMENTS.contains(&key) {
-            statement = Some(value);
-        } else if ADDRESSES.contains(&key) {
-            address = Some(value);
-        } else if is_parameter || TARGETS.contains(&key) {
+        }
+        // Something else may stand for a value that is one of too many, and a long one is cut.
+        let is_high = set.tags.is_high_cardinality(number);
+        if let Some(place) = ASKED_KEYS.iter().position(|asked| *asked == key) {
+            if !kept.has(place) {
+                asked.add(place, value);
+                // Saved by an earlier version, it may be cut or a template.
+                let is_template = is_high && set.tags.is_address(number) && value.contains('{');
+                is_unknown |= is_template || value.ends_with('\u{2026}');
+            }
+            continue;
+        }
+        let is_parameter = PARAMETERS.iter().any(|start| key.starts_with(start));
+        if is_parameter || TARGETS.contains(&key) {
             has_parameters |= is_parameter;
             has_target |= key == TARGETS[0];
             others.push((key, value));
-        } else {
-            continue;
+            is_unknown |= is_high || value.ends_with('\u{2026}');
         }
-        // Something else may stand for a value that is one of too many, and a long one is cut.
-        is_unknown |= set.tags.is_high_cardinality(number) || value.ends_with('\u{2026}');
     }
-    let is_enough = match statement {
-        Some(statement) if !reads(statement) => return WRITES,
-        Some(statement) => has_parameters || is_whole(statement),
-        None if method.is_some_and(|method| !READING_METHODS.contains(&method)) => return WRITES,
-        None => has_target || address.is_some_and(has_path),
+    let is_enough = if asked.has_statement() {
+        if asked.writes() {
+            return WRITES;
+        }
+        has_parameters || asked.is_whole()
+    } else if method.is_some_and(|method| !READING_METHODS.contains(&method)) {
+        return WRITES;
+    } else {
+        has_target || asked.has_path()
     };
-    if is_unknown || statement.is_none() && address.is_none() && others.is_empty() {
+    if is_unknown || asked.is_nothing() && others.is_empty() {
         return NOTHING;
     }
     others.sort_unstable();
-    let mut text = [statement, address].map(Option::unwrap_or_default).join("\n");
+    let mut text = String::new();
     for (key, value) in others {
         text.extend(["\n", key, "=", value]);
     }
     // Its lowest bits are not those of the numbers above.
-    (hash_text(&text) & !0xf) | 8 | u64::from(is_enough)
-}
-
-/// Returns whether an address says more than whom it asks.
-fn has_path(address: &str) -> bool {
-    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
-    rest.split_once('/').is_some_and(|(_, path)| !path.is_empty())
-}
-
-/// Returns whether a statement begins with a word that only reads.
-fn reads(statement: &str) -> bool {
-    let word = statement.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let word = word.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    READING.iter().any(|known| known.eq_ignore_ascii_case(word))
-}
-
-/// Returns whether a statement has all its values: nothing in it stands for a parameter.
-fn is_whole(statement: &str) -> bool {
-    let bytes = statement.as_bytes();
-    let next = |at: usize| bytes.get(at + 1).copied().unwrap_or(b' ');
-    let stands = |(at, byte): (usize, &u8)| match byte {
-        b'?' => true,
-        b'$' => next(at).is_ascii_digit(),
-        b'%' => next(at) == b's' || next(at) == b'(',
-        b':' | b'@' => {
-            let before = at.checked_sub(1).map_or(b' ', |before| bytes[before]);
-            next(at).is_ascii_alphabetic() && !before.is_ascii_alphanumeric() && before != *byte
-        }
-        _ => false,
-    };
-    !bytes.iter().enumerate().any(stands)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_statement_with_parameters_elsewhere_is_not_whole() {
-        for (statement, expected) in [
-            ("SELECT * FROM rows WHERE id = 17", true),
-            ("GET user:17", true),
-            ("SELECT '2024-01-01 10:30:00'::date", true),
-            ("SELECT * FROM rows WHERE id = ?", false),
-            ("SELECT * FROM rows WHERE id = $1", false),
-            ("SELECT * FROM rows WHERE id = :id", false),
-            ("SELECT * FROM rows WHERE id = @id", false),
-            ("SELECT * FROM rows WHERE id = %s", false),
-        ] {
-            assert_eq!(is_whole(statement), expected, "{statement}");
-        }
-    }
-
-    #[test]
-    fn whom_is_asked_is_not_what_is_asked() {
-        for (address, expected) in [
-            ("0.0.0.0:8083", false),
-            ("http://shop:80/", false),
-            ("http://shop/item?id=7", true),
-            ("/route?to=7", true),
-        ] {
-            assert_eq!(has_path(address), expected, "{address}");
-        }
-    }
-
-    #[test]
-    fn what_writes_does_not_read() {
-        for (statement, expected) in [
-            ("select 1", true),
-            ("(SELECT 1) UNION (SELECT 2)", true),
-            ("HGETALL user:17", true),
-            ("INSERT INTO rows SELECT 1", false),
-            ("SET user:17 1", false),
-            ("", false),
-        ] {
-            assert_eq!(reads(statement), expected, "{statement}");
-        }
-    }
+    (mix(asked.hash() ^ hash_text(&text)) & !0xf) | 8 | u64::from(is_enough)
 }

@@ -33,6 +33,8 @@ pub enum FindingKind {
     Retries,
     /// Calls repeat, within a request, what was asked before.
     RedundantCalls,
+    /// Calls wait before they begin while as many others run as ever do at once.
+    PoolWaits,
     /// Errors begin in one place.
     Errors,
     /// One version, zone, host or the like of a service is slower than its others, or calls that go from one to another are.
@@ -154,6 +156,7 @@ impl Finding {
             FindingFacts::Timeout(_) => FindingKind::Timeout,
             FindingFacts::Retries(_) => FindingKind::Retries,
             FindingFacts::RedundantCalls(_) => FindingKind::RedundantCalls,
+            FindingFacts::PoolWaits(_) => FindingKind::PoolWaits,
             FindingFacts::Errors(_) => FindingKind::Errors,
             FindingFacts::SlowerPlace(_) => FindingKind::SlowerPlace,
             FindingFacts::Who(_) => FindingKind::Who,

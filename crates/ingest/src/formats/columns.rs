@@ -8,14 +8,20 @@ use pathlight_base::encoding;
 use pathlight_trace::Portable;
 
 /// What the columns begin with; its last digit is the version.
-pub const MAGIC: &[u8; 8] = b"\x93PLCOL2\n";
+pub const MAGIC: &[u8; 8] = b"\x93PLCOL3\n";
 
-/// What they began with before spans had links.
-const WITHOUT_LINKS: &[u8; 8] = b"\x93PLCOL1\n";
+/// What they began with before spans had links, and before hashes were kept of what they ask: each with the lists that the end of a
+/// record lacks.
+const EARLIER: [(&[u8; 8], usize); 2] = [(b"\x93PLCOL1\n", 2), (b"\x93PLCOL2\n", 1)];
 
 /// Returns whether columns begin with these bytes.
 pub(crate) fn begin_with(head: &[u8]) -> bool {
-    head.starts_with(MAGIC) || head.starts_with(WITHOUT_LINKS)
+    head.starts_with(MAGIC) || lacks(head) > 0
+}
+
+/// Returns how many lists the end of a record lacks in columns that begin with these bytes.
+fn lacks(head: &[u8]) -> usize {
+    EARLIER.iter().find(|(magic, _)| head.starts_with(*magic)).map_or(0, |(_, lists)| *lists)
 }
 
 /// A record longer than this is damaged; one has 8,192 spans or a single trace.
@@ -30,7 +36,7 @@ pub fn write(portable: &Portable, out: &mut Vec<u8>) {
 
 /// Columns being read.
 pub(crate) struct Columns {
-    has_links: bool,
+    lacks: usize,
     /// The length and bytes of the record under way.
     held: Vec<u8>,
     taken: u64,
@@ -40,7 +46,7 @@ pub(crate) struct Columns {
 impl Columns {
     /// Returns columns of the version that [`head`](begin_with) says, of which nothing is read yet.
     pub fn of(head: &[u8]) -> Columns {
-        Columns { has_links: !head.starts_with(WITHOUT_LINKS), held: Vec::new(), taken: 0, is_damaged: false }
+        Columns { lacks: lacks(head), held: Vec::new(), taken: 0, is_damaged: false }
     }
 
     /// Takes bytes, those after [`MAGIC`] first.
@@ -71,10 +77,8 @@ impl Columns {
     }
 
     fn record(&mut self, cx: &mut Context<'_>) -> Result<(), Stop> {
-        if !self.has_links {
-            // Links are the last list of a record: an empty one.
-            self.held.push(0);
-        }
+        // Empty ones.
+        self.held.resize(self.held.len() + self.lacks, 0);
         let read = encoding::read::<Portable>(&self.held[4..]).ok();
         match read.filter(|_| self.held.len() < LONGEST) {
             Some(mut portable) => {

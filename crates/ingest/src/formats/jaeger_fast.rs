@@ -396,7 +396,7 @@ impl FastReader {
         if let Some(tag) = self.tags.number(hash, raw) {
             let KnownTag { pair, facts, .. } = self.tags.value(tag);
             let key = stored.key_of_pair(pair);
-            if stored.stores_nothing(key) && facts.is_none() {
+            if stored.is_skipped(key) && facts.is_none() {
                 self.unstored.push(key);
             } else if is_known && let Some(list) = self.lists.child(self.list, tag) {
                 self.list = list;
@@ -408,7 +408,7 @@ impl FastReader {
         let new = self.new_tag(view, at, after, hash)?;
         // Both ends were found to be UTF-8.
         let key = std::str::from_utf8(&view.text[new.key.0..new.key.1]).unwrap_or_default();
-        match stored.find_key(key).filter(|&key| stored.stores_nothing(key)) {
+        match stored.find_key(key).filter(|&key| stored.is_skipped(key)) {
             Some(number) if !SpanFacts::wants(key) => {
                 self.unstored.push(number);
                 if let Some(value_at) = new.value_at.filter(|_| is_known) {

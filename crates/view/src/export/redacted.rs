@@ -217,6 +217,7 @@ fn walk_finding(finding: &mut Finding, see: &mut dyn FnMut(Named<'_>)) {
         FindingFacts::Queue(QueueFacts { sender, receiver, .. }) => {
             [sender, receiver].into_iter().for_each(|of| see(Named::Endpoint(of)));
         }
+        FindingFacts::PoolWaits(facts) => see(Named::Service(&mut facts.callee)),
         FindingFacts::WorkAfter(WorkAfterFacts { largest, .. }) => {
             largest.iter_mut().for_each(|(endpoint, ..)| see(Named::Endpoint(endpoint)));
         }

@@ -78,7 +78,10 @@ pub fn cost(finding: &Finding, report: &FindingsReport) -> Option<FindingCost> {
     let is_waiting = finding.subject().is_some_and(|subject| subject.part != ServicePart::Own)
         || matches!(
             finding.kind(),
-            FindingKind::Timeout | FindingKind::Retries | FindingKind::RedundantCalls
+            FindingKind::Timeout
+                | FindingKind::Retries
+                | FindingKind::RedundantCalls
+                | FindingKind::PoolWaits
         );
     let (amount, of_us, of) = match &finding.facts {
         FindingFacts::Changed(report) => {
@@ -117,6 +120,7 @@ pub fn facts(finding: &Finding) -> Vec<Fact> {
             FindingFacts::SlowTail(_)
             | FindingFacts::Retries(_)
             | FindingFacts::RedundantCalls(_)
+            | FindingFacts::PoolWaits(_)
             | FindingFacts::OneAfterTheOther(_)
             | FindingFacts::SlowerPlace(_),
         ) => {

@@ -68,7 +68,10 @@ pub fn finding_chart(finding: &Finding) -> Option<FindingChart> {
         FindingFacts::Who(WhoFacts { means_us, .. }) => {
             vec![bar("with it", means_us.0), bar("others", means_us.1)]
         }
-        FindingFacts::Retries(_) | FindingFacts::RedundantCalls(_) | FindingFacts::Errors(_)
+        FindingFacts::Retries(_)
+        | FindingFacts::RedundantCalls(_)
+        | FindingFacts::PoolWaits(_)
+        | FindingFacts::Errors(_)
             if finding.stake_us > 0.0 =>
         {
             vec![stake("costs")]

@@ -6,7 +6,8 @@ use crate::json::parts::{Text, ends, percent, pretty, public_json};
 use crate::say::sentence::Part;
 use pathlight_base::statistics::Percentiles;
 use pathlight_engine::findings::{
-    Burst, Finding as Found, FindingFacts, FindingKind, FindingPlace, FindingsReport, TagsReport, TimeBin,
+    Burst, Finding as Found, FindingFacts, FindingKind, FindingPlace, FindingsReport, PoolWaitsFacts,
+    TagsReport, TimeBin,
 };
 use pathlight_engine::queues::QueueExample;
 use pathlight_engine::requests::{PercentileRange, RequestRef};
@@ -86,10 +87,33 @@ public_json! {
             FindingFacts::Queue(facts) => Some(&facts.longest),
             _ => None,
         },
+        /// Of waiting before a call: whom is called, how many calls run at once, and how many wait; `null` for other kinds.
+        pool: Option<PoolWait<'a>> = match &finding.facts {
+            FindingFacts::PoolWaits(facts) => Some(PoolWait::of(facts)),
+            _ => None,
+        },
         /// Other kinds of findings that name the same place.
         also: &'a [FindingKind] = &finding.also,
         /// Whether it is as much so in the baseline.
         as_before: bool = finding.is_as_before,
+    }
+}
+
+public_json! {
+    /// Calls that wait before they begin, of the service that the finding names.
+    PoolWait<'a>(facts: &'a PoolWaitsFacts) {
+        /// The service that is called, or the peer that tags name, or the operation.
+        callee: &'a str = &facts.callee,
+        /// Calls of one process that run at once at most.
+        at_once: u64 = facts.at_once,
+        /// Processes that have this limit.
+        processes: u64 = facts.processes,
+        /// Calls of all these processes.
+        calls: u64 = facts.calls,
+        /// Those of them that wait.
+        waiting: u64 = facts.waiting,
+        /// Mean time that these wait, in microseconds.
+        mean_us: f64 = facts.mean_us,
     }
 }
 

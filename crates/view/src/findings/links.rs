@@ -216,7 +216,7 @@ pub fn show(finding: &Finding, address: &mut Address) {
                 address.search = quoted(&waiting_label(&facts.cost.service, true));
             }
         }
-        FindingFacts::NotInstrumented(_) | FindingFacts::Timeout(_) => {
+        FindingFacts::NotInstrumented(_) | FindingFacts::Timeout(_) | FindingFacts::PoolWaits(_) => {
             search(address, View::Flame);
         }
     }

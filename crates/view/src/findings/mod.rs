@@ -6,6 +6,7 @@ pub mod fingerprint;
 pub(crate) mod json;
 pub mod links;
 mod overview;
+mod pool_waits;
 mod reasons;
 pub(crate) mod sentences;
 pub mod since;

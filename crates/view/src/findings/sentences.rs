@@ -2,6 +2,7 @@
 
 use crate::compare;
 use crate::deployments;
+use crate::findings::pool_waits;
 use crate::findings::reasons::{likewise, takes_longer};
 use crate::flow::prediction::off_words;
 use crate::queues;
@@ -71,6 +72,7 @@ pub(super) fn plain(finding: &Finding) -> Sentence {
         FindingFacts::Timeout(facts) => timeout(out, finding, facts),
         FindingFacts::Retries(facts) => retries(out, finding, facts),
         FindingFacts::RedundantCalls(facts) => redundant_calls(out, finding, facts),
+        FindingFacts::PoolWaits(facts) => pool_waits::waits(finding, facts),
         FindingFacts::Errors(facts) => errors(out, finding, facts),
         FindingFacts::SlowerPlace(slower) => deployments::slower_sentence(slower),
         FindingFacts::Who(facts) => who(out, finding, facts),

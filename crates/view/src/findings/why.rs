@@ -76,6 +76,12 @@ pub fn why(finding: &Finding) -> Vec<String> {
              at three times the median or more{}.",
             if *is_round { "; it is a round number" } else { "; calls are made again after an error" }
         ),
+        FindingFacts::PoolWaits(_) => {
+            "Calls of one process, by its own clock: at least 30 find that many others running when they could begin, after the usual \
+             gap, and hardly any when it begins, which is when another ends. The cost is what such calls on the critical path begin \
+             later than usual."
+                .to_owned()
+        }
         FindingFacts::RedundantCalls(_) => {
             "Calls of one endpoint below one request, none in error, with the same statement or address and the same parameters, as \
              their tags have them; only what reads. The cost is the time of all but the first, at most what the calls take on the \

@@ -19,6 +19,7 @@ pub fn kind_name(kind: FindingKind) -> &'static str {
         FindingKind::Retries => "Retries",
         FindingKind::RedundantCalls => "Redundant calls",
         FindingKind::Errors => "Errors",
+        FindingKind::PoolWaits => "Waiting before a call",
         FindingKind::SlowerPlace => "Slower in one place",
         FindingKind::Who => "Who is affected",
         FindingKind::SinceWhen => "Since when",
