@@ -148,6 +148,7 @@ const JSON: [(&str, &str); 33] = [
     ("flow --parallelise", "flow fast.json.gz --parallelise"),
     ("flow --target", "flow fast.json.gz --target p50=1ms"),
     ("flow --headroom", "flow fast.json.gz --headroom p99=10s"),
+    ("flow --capacity", "flow fast.json.gz --capacity"),
     ("deployments", "deployments traces.json"),
     ("flow --timeout", "flow fast.json.gz --timeout batch-coordinator:POST+/batch=1ms"),
     ("diagnosis", "diagnosis traces.json"),

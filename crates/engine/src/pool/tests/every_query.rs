@@ -129,6 +129,7 @@ fn every() -> Vec<Vec<u8>> {
         queries::Headroom { selection: all(), settings, quantile: Quantile::P95, limit_us: 1_000_000 }
             .to_message(),
         queries::Deployments { selection: all(), key: None }.to_message(),
+        queries::Capacity { selection: all(), settings }.to_message(),
     ]
     .into()
 }
