@@ -118,7 +118,7 @@ pub struct CapacityRun {
     roots: Vec<u32>,
     /// (service, request, span) of the spans of the requests that work themselves, sorted.
     spans: Vec<(u32, u32, u32)>,
-    /// By target; [`u64::MAX`] for what no request waits for.
+    /// By target; [`u64::MAX`] of what no request waits for.
     slack_us: Vec<u64>,
     sums: CapacitySums,
     /// One per service of the set.
@@ -159,18 +159,26 @@ impl CapacityRun {
         self.sums
     }
 
-    fn list_spans(&mut self, set: &TraceSet, tree: &Tree) {
+    /// Begins with the requests of a prepared trace.
+    fn list_requests(&mut self, set: &TraceSet, tree: &Tree) {
         self.requests.of(set, tree, &mut self.roots);
         let prepared = &self.trials.prepared;
-        self.spans.clear();
         self.slack_us.clear();
         self.slack_us.resize(prepared.before_us.len(), u64::MAX);
         for &root in &self.roots {
             self.sums.requests += 1;
             self.sums.latency_us += u128::from(prepared.before_us[root as usize]);
             self.slack_us[root as usize] = 0;
+        }
+        self.trials.begin(tree.len());
+    }
+
+    /// Finds the spans that requests wait for, once all slacks are known.
+    fn list_spans(&mut self, set: &TraceSet, tree: &Tree) {
+        self.spans.clear();
+        for &root in &self.roots {
             for span in root..tree.subtree_end[root as usize] {
-                let is_own = prepared.is_waited_for(span, root)
+                let is_own = self.slack_us[span as usize] != u64::MAX
                     && answer_of_other_service(set, tree, span, &self.service_of).is_none();
                 if is_own {
                     let service = self.service_of[set.named_endpoint(tree.row(span)).0 as usize];
@@ -179,7 +187,6 @@ impl CapacityRun {
             }
         }
         self.spans.sort_unstable();
-        self.trials.begin(tree.len());
     }
 }
 
@@ -196,7 +203,7 @@ impl Visit for CapacityRun {
     fn piece(&mut self, set: &TraceSet, tree: &Tree, _: &mut u32) -> Option<usize> {
         match self.stage {
             Stage::Prepare(0) => {
-                self.list_spans(set, tree);
+                self.list_requests(set, tree);
                 self.stage = Stage::Slack(self.trials.prepared.invocations.len());
                 Some(tree.len())
             }
@@ -206,8 +213,9 @@ impl Visit for CapacityRun {
                 Some(cost)
             }
             Stage::Slack(0) => {
+                self.list_spans(set, tree);
                 self.stage = Stage::Service(0);
-                Some(1)
+                Some(tree.len())
             }
             // Callers stand behind what they call.
             Stage::Slack(next) => {

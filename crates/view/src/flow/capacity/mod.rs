@@ -115,12 +115,13 @@ pub fn sentence(capacities: &Capacities) -> String {
     if capacities.matched.is_none() {
         let mut out = match first.drag_us {
             0 => "No service alone holds up a request.".to_owned(),
-            _ => format!(
-                "The mean latency of {} would be {} less if the own work of {} took no time.",
-                counted(report.requests, "request"),
-                drag(0),
-                name(0)
-            ),
+            _ => {
+                let who = match report.requests {
+                    1 => "The request would end".to_owned(),
+                    several => format!("{} would end, in the mean,", counted(several, "request")),
+                };
+                format!("{who} {} earlier if the own work of {} took no time.", drag(0), name(0))
+            }
         };
         if let Some(most) = capacities.greatest(|at| Some(report.services[at].mean_slack_us())) {
             out +=
