@@ -55,7 +55,6 @@ pub struct CapacityPart {
     sentence: El,
     effect: El,
     notes: El,
-    note: El,
     table: CompanionTable<CapacityLine>,
     shown: Option<Shown>,
     /// The service that was selected last.
@@ -122,9 +121,9 @@ impl CapacityPart {
         let sentence = el("p").class("target-sentence").test("capacity-sentence");
         let effect = el("p").class("target-sentence").test("capacity-effect");
         let notes = el("p").class("muted small table-note").test("capacity-notes");
-        let note = el("p").class("muted small table-note").test("capacity-error");
-        let element = div("headroom-part").test("capacity-part").children([&trouble, &sentence, &effect]);
-        let element = element.child(table.element()).children([&notes, &note]);
+        let element =
+            div("headroom-part capacity").test("capacity-part").children([&trouble, &sentence, &effect]);
+        let element = element.child(table.element()).child(&notes);
         CapacityPart {
             tools,
             element,
@@ -136,7 +135,6 @@ impl CapacityPart {
             sentence,
             effect,
             notes,
-            note,
             table,
             shown: None,
             selected,
@@ -181,10 +179,12 @@ impl CapacityPart {
             (Some(of), Some(after)) => self.effect.set_text(&capacity::what_if_sentence(of, after)),
             _ => self.effect.set_text(WORKING),
         }
-        self.note.set_text(&back_test_words(queries.back_test.fresh().as_deref()));
+        // One paragraph, since the table needs the room.
+        let left_open = of.as_ref().map(|of| capacity::notes(of)).unwrap_or_default();
+        let tested = back_test_words(queries.back_test.fresh().as_deref());
+        self.notes.set_text(format!("{left_open} {tested}").trim());
         let Some(of) = of else {
             self.sentence.set_text("");
-            self.notes.show(false);
             self.table.set_empty(WORKING);
             return;
         };
@@ -193,9 +193,6 @@ impl CapacityPart {
         if !is_shown {
             self.shown = Some(now);
             self.sentence.set_text(&capacity::sentence(&of));
-            let notes = capacity::notes(&of);
-            self.notes.show(!notes.is_empty());
-            self.notes.set_text(&notes);
             self.table.set_rows(CapacityLine::of(&of), capacity::why_empty());
         }
         let selected = self.selected.borrow();

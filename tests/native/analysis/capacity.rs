@@ -102,8 +102,8 @@ fn the_worked_example() {
     assert_eq!((both.add_us(0), both.first_to_add(), both.first_to_take()), (None, Some(1), Some(3)));
     assert_eq!(
         sentence(&both),
-        "gateway holds up a request by 25.0\u{202f}ms and is used to 50.0\u{202f}%: add there first. search could take \
-         10.0\u{202f}ms longer per request and is used to 10.0\u{202f}%: take there first."
+        "gateway holds up a request by 25.0\u{202f}ms in the mean and is used to 50\u{202f}%: add there first. search could take \
+         10.0\u{202f}ms longer per request and is used to 10\u{202f}%: take there first."
     );
     assert!(
         notes(&both).ends_with(

@@ -322,7 +322,7 @@ pub async fn a_dropped_table_says_where_to_add_and_where_to_take(page: &Page) ->
     same(
         "services in order",
         page.attributes("[data-test='capacity']", "data-label").await?[..3].to_vec(),
-        [0, 1, 2].map(name),
+        [0, 1, 2].map(name).to_vec(),
     )?;
     let line = page.text("[data-test='utilisation-line']").await?;
     ensure(line.contains("Drop a table of utilisation"), || line.clone())?;

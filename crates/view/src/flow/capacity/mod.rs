@@ -7,7 +7,7 @@ pub use matched::{Matched, ServiceUse};
 pub use utilisation::{MOST_BYTES, NoUtilisation, UseRow, Utilisation, read};
 
 use crate::table::{Column, Number, Table};
-use pathlight_base::format::{DASH, THIN, agreeing, counted, duration, printable, share};
+use pathlight_base::format::{DASH, THIN, agreeing, counted, duration, printable};
 use pathlight_engine::flow::{
     CapacityReport, Changes, Quantile, ServiceCapacity, SubjectChange, SubjectTime, WhatIfReport,
 };
@@ -95,6 +95,11 @@ impl Capacities {
     }
 }
 
+/// Returns a share of 1 in whole percent.
+fn percent(share: f64) -> String {
+    format!("{:.0}{THIN}%", 100.0 * share)
+}
+
 /// Returns the change with which the own work of a service takes so many percent more.
 fn own_work(service: &str, percent: i64) -> SubjectChange {
     let subject = Subject { service: service.to_owned(), part: ServicePart::Own };
@@ -109,7 +114,7 @@ pub fn sentence(capacities: &Capacities) -> String {
     }
     let Some(first) = report.services.first() else { return why_empty().to_owned() };
     let drag = |at: usize| duration(report.mean_drag_us(&report.services[at]));
-    let used = |at: usize| share(capacities.used_share(at).unwrap_or(0.0));
+    let used = |at: usize| percent(capacities.used_share(at).unwrap_or(0.0));
     let name = |at: usize| printable(&report.services[at].service);
     let slack = |of: &ServiceCapacity| duration(of.mean_slack_us());
     if capacities.matched.is_none() {
@@ -131,7 +136,7 @@ pub fn sentence(capacities: &Capacities) -> String {
     }
     let add = capacities.first_to_add().map(|at| {
         format!(
-            "{} holds up a request by {} and is used to {}: add there first.",
+            "{} holds up a request by {} in the mean and is used to {}: add there first.",
             name(at),
             drag(at),
             used(at)
@@ -236,8 +241,8 @@ impl CapacityLine {
         let Some(used) = self.of.used(self.at) else { return DASH.to_owned() };
         let Some((mean, most)) = used.cpu.or(used.memory) else { return DASH.to_owned() };
         match used.rows {
-            1 => share(mean),
-            _ => format!("{} (\u{2264}{THIN}{})", share(mean), share(most)),
+            1 => percent(mean),
+            _ => format!("{} \u{2264} {}", percent(mean), percent(most)),
         }
     }
 }
