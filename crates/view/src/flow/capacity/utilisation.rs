@@ -355,7 +355,7 @@ fn prometheus(text: &str) -> Result<Utilisation, NoUtilisation> {
     let (mut cpu, mut memory) = (Numbers::new("CPU"), Numbers::new("Memory"));
     for (place, one) in (1..).zip(series) {
         let label = |key: &str| one["metric"][key].as_str().map(str::to_owned);
-        let called = by_labels(&label);
+        let called = by_labels(label);
         let values =
             one["values"].as_array().map_or_else(|| vec![&one["value"]], |values| values.iter().collect());
         let read = values.into_iter().map(|of| number(of[1].as_str().unwrap_or_default()));
