@@ -15,7 +15,6 @@ use super::dom;
 use crate::page::fetching::Fetching;
 use crate::page::queries::Queries;
 use crate::page::shown_trace::ShownTrace;
-use crate::page::utilisation::GivenTable;
 use crate::pool::{Input, PagePool};
 use pathlight_engine::load::MemoryForecast;
 use pathlight_engine::pool::{Limits, LoadProgress, PoolEvent, UserError};
@@ -25,6 +24,7 @@ use pathlight_ingest::{Accounts, FileReport};
 use pathlight_trace::Endpoint;
 use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::address::{Address, TraceChoice};
+use pathlight_view::flow::capacity::Utilisation;
 use pathlight_view::keys::KeyCommand;
 use pathlight_view::reading::file_errors::file_errors;
 use pathlight_view::views::View;
@@ -178,7 +178,7 @@ struct Inner {
     /// A saved detector of abnormal requests to judge by.
     model: RefCell<Option<Vec<u8>>>,
     /// How much services use, from a table that a person gave; or what is wrong with it. Nothing keeps it.
-    utilisation: RefCell<Option<GivenTable>>,
+    utilisation: RefCell<Option<Result<Rc<Utilisation>, String>>>,
     /// The way back from what was done last to what is loaded.
     undo: RefCell<Option<Undo>>,
     last_undo: Cell<u32>,
