@@ -7,6 +7,7 @@ mod overview;
 pub mod queries;
 pub mod shown_trace;
 pub mod slot;
+pub mod utilisation;
 
 use self::inputs::Undo;
 use self::slot::{Asker, Slot, Slots};
@@ -23,6 +24,7 @@ use pathlight_ingest::{Accounts, FileReport};
 use pathlight_trace::Endpoint;
 use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::address::{Address, TraceChoice};
+use pathlight_view::flow::capacity::Utilisation;
 use pathlight_view::keys::KeyCommand;
 use pathlight_view::reading::file_errors::file_errors;
 use pathlight_view::views::View;
@@ -175,6 +177,8 @@ struct Inner {
     has_data: Cell<bool>,
     /// A saved detector of abnormal requests to judge by.
     model: RefCell<Option<Vec<u8>>>,
+    /// How much services use, from a table that a person gave; or what is wrong with it. Nothing keeps it.
+    utilisation: RefCell<Option<Result<Rc<Utilisation>, String>>>,
     /// The way back from what was done last to what is loaded.
     undo: RefCell<Option<Undo>>,
     last_undo: Cell<u32>,
@@ -206,6 +210,7 @@ impl Page {
             generation: Cell::new(0),
             has_data: Cell::new(false),
             model: RefCell::default(),
+            utilisation: RefCell::default(),
             undo: RefCell::default(),
             last_undo: Cell::new(0),
             found_files: Cell::new(None),

@@ -25,6 +25,7 @@ const QUESTIONS = [
   "deployments",
   "serviceMap",
   "savings",
+  "capacity",
   "whatIf",
   "target",
   "diagnosis",

@@ -44,6 +44,9 @@ export interface Questions {
   /** Ranks what every endpoint would save if its own work were 10 %, 50 %, 100 % faster. */
   savings(options?: RequestOptions): Promise<Savings>;
 
+  /** Says how much earlier requests would end without the own work of each service, and how much longer that may take; with a table of utilisation also where to add capacity and where to take it. */
+  capacity(options?: CapacityOptions): Promise<Capacity>;
+
   /** Says what the latency would be after changes, such as `in:cart=-50%`. */
   whatIf(options?: WhatIfOptions & Against): Promise<WhatIf>;
 
@@ -262,6 +265,80 @@ export interface CallBudget {
   before_us: number;
   /** The same once the target is reached, in microseconds. */
   budget_us: number;
+}
+
+/** With `--capacity`: drag and slack of services; with `--utilisation FILE` also where to add capacity and where to take it. */
+export interface Capacity {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
+  /** Selected requests. */
+  requests: number;
+  /** Their latencies, summed, in microseconds. */
+  latency_us: number;
+  /** Services with own work, the greatest drag first. */
+  services: CapacityOf[];
+  /** The service to add to first, which has most drag times use; `null` without a table, or if there is none. */
+  first_to_add: string | null;
+  /** The service to take from first, which of the others has most slack times what is unused. */
+  first_to_take: string | null;
+  /** Names in the table that no service has. */
+  unknown: string[];
+  /** How the table was read, in sentences. */
+  notes: string[];
+  /** The requests before and after the own work of the first becomes 20 % faster and that of the second 20 % slower. */
+  what_if: WhatIfReport | null;
+  /** Error of the aggregate flow on held-out invocations, pooled as by `--evaluate`; `null` if there are none. */
+  model_error: ErrorQuantiles | null;
+}
+
+/** Drag, slack and use of a service. */
+export interface CapacityOf {
+  /** Service name. */
+  service: string;
+  /** Requests in which it works. */
+  requests: number;
+  /** Those of them in which it cannot take longer without delaying the request: it is on the path that decides. */
+  on_path: number;
+  /** How much earlier requests would end if its own work took no time, summed over all requests, in microseconds. */
+  drag_us: number;
+  /**
+   * How much longer its own work may take in a request, however that is spread over its spans, before the request ends later;
+   * summed over the requests in which it works, in microseconds.
+   */
+  slack_us: number;
+  /** Used share of its processors, the mean of its rows in the table; 1 is all of them. */
+  cpu: number | null;
+  /** The greatest of its rows. */
+  cpu_max: number | null;
+  /** Used share of its memory, the mean of its rows. */
+  memory: number | null;
+  /** The greatest of its rows. */
+  memory_max: number | null;
+  /** Drag per request times use, in microseconds. */
+  add_us: number | null;
+  /** Slack per request in which it works, times what is unused, in microseconds. */
+  take_us: number | null;
+}
+
+/** Options of drag and slack of services. */
+export interface CapacityOptions {
+  /** Requests in which work of a service (`own:NAME`), waiting for it (`in:NAME`) or its calls (`out:NAME`) take longer than usual */
+  hit?: string | null;
+  /** Operation of the root endpoint */
+  operation?: string | null;
+  /** Percentiles of latency: `95-99`, `P95`, `tail` */
+  range?: string | null;
+  /** Service of the root endpoint, with `operation` */
+  service?: string | null;
+  /** When requests end: with their answer, unless set */
+  until?: End | null;
+  /**
+   * How much services use of what they have, as text: lines with the columns service,cpu in percent or as shares of 1, the text of
+   * `kubectl top` with CPU%, or what Prometheus answers to a query
+   */
+  utilisation?: string | null;
+  /** Search: `region=eu -retry=true`, `error= OR "GET /cart"` */
+  where?: string | null;
 }
 
 /** One call chain of an endpoint. */
@@ -3077,6 +3154,24 @@ export interface WhatIfOptions {
   where?: string | null;
   /** Changes of whole calls, with all that they wait for: `SERVICE:OPERATION=-50%`, `=gone` */
   wholeCalls?: string[];
+}
+
+/** Effect of a change on the requests of a selection. */
+export interface WhatIfReport {
+  /** Selected requests. */
+  requests: number;
+  /** Requests whose latency changes. */
+  changed: number;
+  /** Their latency as it is, in microseconds. */
+  before: Percentiles;
+  /** Their latency as predicted, in microseconds. */
+  after: Percentiles;
+  /** Latency as it is at the quantiles 0, 1/200, ..., 1, in microseconds; empty without requests. */
+  before_curve: number[];
+  /** Latency after the change at these quantiles. */
+  after_curve: number[];
+  /** Endpoints, the greatest change of share first. */
+  endpoints: ShareChange[];
 }
 
 /** The tag with which requests of a type are slower. */

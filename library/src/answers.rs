@@ -18,6 +18,7 @@ use pathlight_engine::run::{Ask, Together};
 use pathlight_engine::split::SplitOf;
 use pathlight_trace::PathSettings;
 use pathlight_view::asked::{not_empty, range};
+use pathlight_view::flow::capacity::{self, Capacities};
 use pathlight_view::flow::written::{self, WhatIfChange};
 use pathlight_view::json;
 use serde::Deserialize;
@@ -185,6 +186,24 @@ pub const QUESTIONS: &[Question] = &[
         },
     },
     Question {
+        name: "capacity",
+        about: "Says how much earlier requests would end without the own work of each service, and how much longer that may take; with a table of utilisation also where to add capacity and where to take it.",
+        other: Other::None,
+        run: |asked, text| {
+            let options: CapacityOptions = options::read(text)?;
+            let table = options.utilisation.as_deref().map(capacity::read).transpose();
+            let table = table.map_err(|why| Trouble::option(why.to_string()))?;
+            let selection = asked.selected(options.requests())?;
+            let settings = FlowSettings::default();
+            let test = back_test(&mut asked.sets, &selection, settings, MIN_CHILDREN)?;
+            let report = asked.ask(queries::Capacity { selection: selection.clone(), settings })?;
+            let capacities = Capacities::new(&Rc::new(report), table.as_ref());
+            let what_if = |changes| queries::WhatIf { selection, baseline: None, settings, changes };
+            let after = capacities.changes().map(|changes| asked.ask(what_if(changes))).transpose()?;
+            Ok(json::flow_capacity(&capacities, after.as_ref(), Some(&test))?)
+        },
+    },
+    Question {
         name: "whatIf",
         about: "Says what the latency would be after changes, such as `in:cart=-50%`.",
         other: Other::Baseline,
@@ -331,6 +350,15 @@ options! {
     DeploymentsOptions {
         /// Tag of processes to compare by; all that are known to say where something runs, unless set
         key: Option<String>,
+    }
+}
+
+options! {
+    /// Options of drag and slack of services.
+    CapacityOptions {
+        /// How much services use of what they have, as text: lines with the columns service,cpu in percent or as shares of 1, the text of
+        /// `kubectl top` with CPU%, or what Prometheus answers to a query
+        utilisation: Option<String>,
     }
 }
 

@@ -2,8 +2,8 @@
 //! `library/npm/reports.d.ts` up to date.
 
 use crate::answers::{
-    CompareOptions, DeploymentsOptions, EndpointsOptions, HeatmapOptions, NoOptions, Other, QUESTIONS,
-    SplitOptions, TargetOptions, WhatIfOptions,
+    CapacityOptions, CompareOptions, DeploymentsOptions, EndpointsOptions, HeatmapOptions, NoOptions, Other,
+    QUESTIONS, SplitOptions, TargetOptions, WhatIfOptions,
 };
 use crate::charts::{CHARTS, ChartOptions};
 use crate::options::{ReadSettings, RequestOptions};
@@ -40,6 +40,7 @@ fn of_question(name: &str) -> (&'static str, Value) {
         "deployments" => ("## deployments", schema_of::<DeploymentsOptions>(false)),
         "serviceMap" => ("### flow --services", requests),
         "savings" => ("### flow --savings", requests),
+        "capacity" => ("### flow --capacity", schema_of::<CapacityOptions>(false)),
         "whatIf" => ("### flow --what-if", schema_of::<WhatIfOptions>(false)),
         "target" => ("### flow --target", schema_of::<TargetOptions>(false)),
         "diagnosis" => ("## diagnosis", requests),

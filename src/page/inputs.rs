@@ -351,6 +351,7 @@ impl Page {
     pub fn forget_data(self) {
         settings::put(Store::Window, settings::OPENED, "");
         files::forget();
+        self.give_utilisation(None);
         self.unload();
     }
 

@@ -54,6 +54,10 @@ pub struct Queries {
     pub histograms: Slot<queries::Histograms>,
     /// How much slower services and calls may become.
     pub headroom: Slot<queries::Headroom>,
+    /// Drag and slack of services.
+    pub capacity: Slot<queries::Capacity>,
+    /// Latencies with more where capacity is to be added, and less where it is to be taken.
+    pub capacity_what_if: Slot<queries::WhatIf>,
     /// Places that are slower than others.
     pub deployments: Slot<queries::Deployments>,
     /// Calls that could run side by side.

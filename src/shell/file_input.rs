@@ -1,6 +1,7 @@
 //! Everything that brings files in: the drop anywhere on the page, folders, the picker, the clipboard.
 
 use crate::dom::{self, El, Listeners, button, div, el, span};
+use crate::page::utilisation::table_in;
 use crate::page::{Page, files};
 use crate::pool::Input;
 use crate::widgets::dialog;
@@ -122,6 +123,23 @@ fn intake_under(page: Page, zones: &[Zone], event: &web_sys::Event) -> Option<In
     zones.iter().find(|zone| holds(zone.card.html())).and_then(|zone| zone.intake)
 }
 
+/// Takes what a person brings: where traces are loaded a table of utilisation is known by what is in it, and goes to the view that
+/// shows it.
+fn bring(page: Page, inputs: Vec<Input>, chosen: Option<Intake>) {
+    if page.intakes().is_none() || inputs.len() != 1 {
+        return load(page, inputs, chosen);
+    }
+    spawn_local(async move {
+        match table_in(&inputs[0].blob).await {
+            Some(table) => {
+                page.give_utilisation(Some(table));
+                page.show_capacity();
+            }
+            None => load(page, inputs, chosen),
+        }
+    });
+}
+
 /// Loads inputs: as was chosen; else, where others are loaded, after asking what to do with them.
 pub fn load(page: Page, inputs: Vec<Input>, chosen: Option<Intake>) {
     match (chosen, page.intakes()) {
@@ -229,7 +247,7 @@ fn take(page: Page, data: &DataTransfer, chosen: Option<Intake>) {
     if folders.is_empty() && files.is_empty() {
         match data.get_data("text/plain") {
             Ok(text) if !text.trim().is_empty() => {
-                load(page, text_input("pasted text", &text).into_iter().collect(), chosen);
+                bring(page, text_input("pasted text", &text).into_iter().collect(), chosen);
             }
             _ => page.fail(UserError {
                 message: "What was dropped or pasted has neither files nor text.".to_owned(),
@@ -277,7 +295,7 @@ fn take(page: Page, data: &DataTransfer, chosen: Option<Intake>) {
                     .to_owned(),
             });
         }
-        load(page, inputs, chosen);
+        bring(page, inputs, chosen);
     });
 }
 
@@ -332,7 +350,7 @@ impl Picker {
                 // The same file may be chosen again.
                 field.set_value("");
                 inputs.sort_by(|a, b| a.name.cmp(&b.name));
-                load(page, inputs, next.replace(chosen));
+                bring(page, inputs, next.replace(chosen));
             })
         };
         let (files, folder) = (input("file-input"), input("folder-input").attr("webkitdirectory", ""));
@@ -364,7 +382,7 @@ impl Picker {
                 Some(mut inputs) => {
                     inputs.sort_by(|a, b| a.name.cmp(&b.name));
                     if !inputs.is_empty() {
-                        load(page, inputs, intake);
+                        bring(page, inputs, intake);
                     }
                 }
                 None => files.html().click(),
@@ -391,7 +409,7 @@ pub fn paste(page: Page) {
         };
         match text.await.ok().and_then(|text| text.as_string()) {
             Some(text) if !text.trim().is_empty() => {
-                load(page, text_input("pasted text", &text).into_iter().collect(), None);
+                bring(page, text_input("pasted text", &text).into_iter().collect(), None);
             }
             Some(_) => page.fail(UserError {
                 message: "The clipboard holds no text.".to_owned(),

@@ -83,6 +83,7 @@ fn messages() -> Vec<Vec<u8>> {
         queries::Headroom { selection: selection(), settings, quantile: Quantile::P95, limit_us: 1_000_000 }
             .to_message(),
         queries::Deployments { selection: selection(), key: None }.to_message(),
+        queries::Capacity { selection: selection(), settings }.to_message(),
         queries::Mended {
             selection: b.clone(),
             reference: a.clone(),

@@ -126,7 +126,7 @@ const KEYS: [&str; 70] = [
 
 /// Commands that print JSON, as programs of others read it: what stands before their keys, and their words; `+` is a space
 /// within a word.
-const JSON: [(&str, &str); 33] = [
+const JSON: [(&str, &str); 34] = [
     ("findings", "findings traces.json"),
     // Of the slowest tenth one finding has another kind beside it.
     ("findings", "findings traces.json --range 90-100"),
@@ -148,6 +148,7 @@ const JSON: [(&str, &str); 33] = [
     ("flow --parallelise", "flow fast.json.gz --parallelise"),
     ("flow --target", "flow fast.json.gz --target p50=1ms"),
     ("flow --headroom", "flow fast.json.gz --headroom p99=10s"),
+    ("flow --capacity", "flow fast.json.gz --capacity"),
     ("deployments", "deployments traces.json"),
     ("flow --timeout", "flow fast.json.gz --timeout batch-coordinator:POST+/batch=1ms"),
     ("diagnosis", "diagnosis traces.json"),

@@ -42,6 +42,7 @@ fn every_answer_is_that_of_the_binary() {
     let [before, after] = [traces(0), traces(3)];
     std::fs::write(folder.join("before.json"), &before).unwrap();
     std::fs::write(folder.join("after.json"), &after).unwrap();
+    std::fs::write(folder.join("use.csv"), "service,cpu\nstorefront,91\ncatalog,12\n").unwrap();
     let (mut a, mut b) = (read("before.json", &before), read("after.json", &after));
 
     // Each alone, before and after it was compared.
@@ -72,6 +73,12 @@ fn every_answer_is_that_of_the_binary() {
         ("deployments", r#"{"key": "region"}"#, "deployments --key region after.json"),
         ("serviceMap", "{}", "flow --services after.json"),
         ("savings", "{}", "flow --savings after.json"),
+        ("capacity", "{}", "flow --capacity after.json"),
+        (
+            "capacity",
+            r#"{"utilisation": "service,cpu\nstorefront,91\ncatalog,12\n"}"#,
+            "flow --utilisation use.csv after.json",
+        ),
         (
             "whatIf",
             r#"{"changes": ["own:storefront=-50%", "in:catalog=usual"]}"#,

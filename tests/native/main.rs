@@ -12,6 +12,7 @@ mod analysis {
     mod adversaries;
     mod anomalies;
     mod auto_encoder;
+    mod capacity;
     mod compare;
     mod compare_services;
     mod defects;

@@ -15,6 +15,7 @@ use pathlight_engine::queries;
 use pathlight_engine::requests::{RootEndpoint, Selection, Until};
 use pathlight_engine::run::native::NativePool;
 use pathlight_trace::Endpoint;
+use pathlight_view::flow::capacity::{self, Capacities, CapacityLine, Utilisation};
 use pathlight_view::flow::changes::no_answer_waits;
 use pathlight_view::flow::headroom::{self, HeadroomLine};
 use pathlight_view::flow::parallelise::{self, SerialLine};
@@ -24,7 +25,7 @@ use pathlight_view::flow::written::{self, WhatIfChange};
 use pathlight_view::flow::{self, CallLine, prediction, timeout};
 use pathlight_view::json;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// The options of `flow`. `--service` and `--operation` choose the parent; without them and without another option
@@ -77,6 +78,15 @@ pub struct Args {
     #[arg(long, value_name = "PERCENTILE=TIME", value_parser = written::target,
           conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "parallelise", "target", "timeout"])]
     headroom: Option<(Quantile, u64)>,
+    /// Say of each service how much earlier requests would end if its own work took no time (drag), and how much longer that may
+    /// take before a request ends later (slack)
+    #[arg(long, conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "parallelise", "target", "timeout", "headroom", "services"])]
+    capacity: bool,
+    /// The same beside how much services use, to say where to add capacity and where to take it: a file with the columns
+    /// service,cpu (and memory) in percent or as shares of 1, the text of `kubectl top` with CPU%, or what Prometheus answers to a
+    /// query
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "parallelise", "target", "timeout", "headroom", "services"])]
+    utilisation: Option<PathBuf>,
     /// Say which requests a timeout of the calls of an endpoint would cut, and what the latency would be if such calls fail
     /// fast or are made once more: SERVICE:OPERATION=200ms, or in:SERVICE=200ms for all calls into a service; without a time
     /// the least that cuts at most 0.1 % of the calls, or of those in the files of --baseline
@@ -148,6 +158,19 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             json::flow_headroom(&report, Some(&test))? + "\n"
         } else {
             headroom_text(&Rc::new(report), &test, rows)
+        }
+    } else if args.capacity || args.utilisation.is_some() {
+        let table = args.utilisation.as_deref().map(utilisation).transpose()?;
+        let test = back_test(&mut pool, &selection, settings, min_children)?;
+        let report = Rc::new(pool.run(queries::Capacity { selection: selection.clone(), settings })?);
+        let capacities = Rc::new(Capacities::new(&report, table.as_ref()));
+        let changes = capacities.changes();
+        let what_if = |changes| queries::WhatIf { selection, baseline, settings, changes };
+        let after = changes.map(|changes| pool.run(what_if(changes))).transpose()?;
+        if common.json {
+            json::flow_capacity(&capacities, after.as_ref(), Some(&test))? + "\n"
+        } else {
+            capacity_text(&capacities, after.as_ref(), &test, rows)
         }
     } else if let Some((name, timeout_us)) = &args.timeout {
         let of = written::call_target(pool.sessions(), name).map_err(Failure::Usage)?;
@@ -316,6 +339,37 @@ fn headroom_text(report: &Rc<HeadroomReport>, test: &EvaluationReport, rows: usi
     let table = headroom::table().filled(HeadroomLine::of(report));
     let _ = writeln!(out, "\n{}{}", TextTable::of(&table, 2, rows), more(report.rows.len(), rows, "row"));
     out + &prediction::back_test_words(Some(test)) + "\n"
+}
+
+fn capacity_text(
+    capacities: &Rc<Capacities>,
+    after: Option<&WhatIfReport>,
+    test: &EvaluationReport,
+    rows: usize,
+) -> String {
+    let mut out = capacity::sentence(capacities) + "\n";
+    let services = capacities.report.services.len();
+    if services == 0 {
+        return out;
+    }
+    let table = capacity::table().filled(CapacityLine::of(capacities));
+    let _ = writeln!(out, "\n{}{}", TextTable::of(&table, 3, rows), more(services, rows, "service"));
+    let notes = capacity::notes(capacities);
+    if !notes.is_empty() {
+        let _ = writeln!(out, "{notes}\n");
+    }
+    if let Some(after) = after {
+        let _ = writeln!(out, "{}\n", capacity::what_if_sentence(capacities, after));
+    }
+    out + &prediction::back_test_words(Some(test)) + "\n"
+}
+
+/// Reads a table of utilisation.
+fn utilisation(file: &Path) -> Result<Utilisation, Failure> {
+    let bytes =
+        std::fs::read(file).map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
+    capacity::read(&String::from_utf8_lossy(&bytes))
+        .map_err(|why| Failure::Usage(format!("{}: {why}", file.display())))
 }
 
 fn timeout_text(report: &TimeoutReport, test: &EvaluationReport) -> String {

@@ -1,10 +1,12 @@
 //! How much slower services and calls may become before a percentile exceeds a limit; see [`flow::headroom`].
 
+use super::capacity::CapacityPart;
 use super::limit_field::LimitField;
 use super::what_if;
 use crate::dom::{El, Listeners, div, el};
 use crate::page::{Focus, Page};
 use crate::widgets::companion::{AnyTable as _, CompanionTable};
+use crate::widgets::controls::Segments;
 use crate::widgets::export;
 use pathlight_view::flow::headroom::HeadroomLine;
 use pathlight_view::flow::prediction::back_test_words;
@@ -14,6 +16,11 @@ use pathlight_view::{flow, json};
 /// The panel.
 pub struct HeadroomPanel {
     element: El,
+    /// Until a limit, or drag and slack of services.
+    parts: Segments,
+    limit_tools: El,
+    limit_part: El,
+    capacity: CapacityPart,
     limit: LimitField,
     sentence: El,
     note: El,
@@ -33,7 +40,27 @@ impl HeadroomPanel {
                 page.set_focus(call.unwrap_or_default());
             })
             .on_open(move |line| what_if::open(page, |flow| flow.changes = line.changes()));
-        let tools = div("tools")
+        let part = move |capacity| page.change(|address| address.choices.flow.capacity = capacity);
+        let parts = Segments::new("What may become slower")
+            .button(
+                keep,
+                (
+                    "Until a limit",
+                    "How much slower each may become before a percentile exceeds a limit",
+                    "headroom-limit",
+                ),
+                move || part(false),
+            )
+            .button(
+                keep,
+                (
+                    "By service",
+                    "Drag and slack of services: where to add capacity and where to take it",
+                    "headroom-capacity",
+                ),
+                move || part(true),
+            );
+        let limit_tools = div("tools-part")
             .children(&limit.inputs())
             .children(limit.progress())
             .child(&div("title muted").text("Open a row to try it as a what-if"))
@@ -41,9 +68,24 @@ impl HeadroomPanel {
             .child(&export::menu(page, keep, "headroom", None, formats(page, table)));
         let sentence = el("p").class("target-sentence").test("headroom-sentence");
         let note = el("p").class("muted small table-note").test("headroom-error");
-        let element = div("savings").test("headroom").child(&tools).child(limit.trouble()).child(&sentence);
-        let element = element.child(table.element()).child(&note);
-        HeadroomPanel { element, limit, sentence, note, table, shown: None }
+        let limit_part = div("headroom-part").children([limit.trouble(), &sentence]);
+        let limit_part = limit_part.child(table.element()).child(&note);
+        let capacity = CapacityPart::new(page, keep);
+        let tools = div("tools").child(parts.element()).child(&limit_tools).child(capacity.tools());
+        let element = div("savings").test("headroom").child(&tools);
+        let element = element.child(&limit_part).child(capacity.element());
+        HeadroomPanel {
+            element,
+            parts,
+            limit_tools,
+            limit_part,
+            capacity,
+            limit,
+            sentence,
+            note,
+            table,
+            shown: None,
+        }
     }
 
     /// Returns its root element.
@@ -53,6 +95,14 @@ impl HeadroomPanel {
 
     /// Follows address and reports.
     pub fn update(&mut self, page: Page) {
+        let is_capacity = page.address().choices.flow.capacity;
+        self.parts.press(usize::from(is_capacity));
+        [&self.limit_tools, &self.limit_part].into_iter().for_each(|part| part.show(!is_capacity));
+        self.capacity.tools().show(is_capacity);
+        self.capacity.element().show(is_capacity);
+        if is_capacity {
+            return self.capacity.update(page);
+        }
         let queries = page.queries();
         let limit = page.address().choices.flow.headroom;
         let is_waiting = queries.headroom.is_waiting();

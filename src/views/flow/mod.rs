@@ -1,5 +1,6 @@
 //! The execution flow of a parent endpoint: what waits for what, what if it were otherwise, how well that predicts.
 
+pub mod capacity;
 pub mod changes;
 pub mod chart;
 pub mod deployments;

@@ -1,6 +1,6 @@
 //! The queries of the flow view.
 
-use super::{map, queues, timeout};
+use super::{capacity, map, queues, timeout};
 use crate::page::Page;
 use pathlight_engine::queries;
 use pathlight_engine::requests::{RootEndpoint, Selection};
@@ -42,6 +42,7 @@ pub fn want(page: Page, address: &Address) {
                     .want(page, queries::Target { selection, baseline, settings, quantile, target_us });
             }
         }
+        FlowPanel::Headroom if choice.capacity => capacity::want(page, selection, settings),
         FlowPanel::Headroom => {
             if let Some((quantile, limit_us)) = choice.headroom {
                 queries.headroom.want(page, queries::Headroom { selection, settings, quantile, limit_us });

@@ -25,7 +25,7 @@ fn quantile_us(pool: &mut NativePool, quantile: Quantile) -> f64 {
 }
 
 /// Returns what makes something so many percent slower when the traces are made.
-fn speeds(options: &GenerateOptions, of: &Slower, percent: u32) -> Vec<Speed> {
+pub(super) fn speeds(options: &GenerateOptions, of: &Slower, percent: u32) -> Vec<Speed> {
     let share_ppm = 10_000 * percent as i32;
     let service = match of {
         Slower::Calls(of) => {

@@ -7,9 +7,11 @@
 
 mod aggregate;
 mod calls;
+mod capacity;
 mod changed;
 mod changes;
 mod done;
+mod faster;
 mod graph;
 mod headroom;
 mod levels;
@@ -35,6 +37,7 @@ mod whatif;
 
 pub use aggregate::{PairCounts, WHOLE_PPM};
 pub use calls::{CallTimes, CallsOf};
+pub use capacity::{CapacityReport, CapacityRun, CapacitySums, ServiceCapacity};
 pub use changes::{
     CallTarget, CallTimeout, CallsBeside, CallsBetween, ChangeOf, Changes, LatencyChange, Move, Parallel,
     QueueName, QueueTimeChange, SubjectChange, SubjectTime, WaitChange, WaitTime,

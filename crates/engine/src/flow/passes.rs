@@ -5,9 +5,9 @@ use crate::flame::pack_sorted;
 use crate::flow::paper::{InvocationKey, PredictorTraining, Predictors};
 use crate::flow::placed::TimedSpans;
 use crate::flow::{
-    ArgumentRun, Bindings, CallPair, CalleeCounter, Callees, CalleesFor, CallsOf, Changes, FlowGraph,
-    FlowModel, FlowSample, FlowWalk, Invocations, KeyFinder, NodeIndex, NodeTable, PairCounts, PartTimesRun,
-    SavingsRun, SerialRun, Tester, Trainer, TrialsRun, WhatIfRun, WhichRequests, Within,
+    ArgumentRun, Bindings, CallPair, CalleeCounter, Callees, CalleesFor, CallsOf, CapacityRun, Changes,
+    FlowGraph, FlowModel, FlowSample, FlowWalk, Invocations, KeyFinder, NodeIndex, NodeTable, PairCounts,
+    PartTimesRun, SavingsRun, SerialRun, Tester, Trainer, TrialsRun, WhatIfRun, WhichRequests, Within,
 };
 use crate::requests::{RootEndpoint, Selection};
 use pathlight_base::encoding;
@@ -37,6 +37,8 @@ pub(crate) enum FlowPass {
     WhatIf { model: FlowModel, changes: Changes, calls: CallsOf },
     /// Savings of every endpoint.
     Savings { model: FlowModel },
+    /// Drag and slack of every service.
+    Capacity { model: FlowModel },
     /// Self times of some spans.
     PartTimes { spans: TimedSpans },
     /// How calls follow one another.
@@ -102,6 +104,7 @@ enum Running {
     Pairs(Box<Invocations<Vec<PairCounts>>>),
     WhatIf(Box<WhatIfRun>),
     Savings(Box<SavingsRun>),
+    Capacity(Box<CapacityRun>),
     PartTimes(Box<PartTimesRun>),
     Serial(Box<SerialRun>),
     Arguments(Box<ArgumentRun>),
@@ -182,6 +185,10 @@ impl Running {
                 let model = Arc::new(model.clone());
                 Running::Savings(Box::new(SavingsRun::new(set, model, overlap, requests())))
             }
+            FlowPass::Capacity { model } => {
+                let model = Arc::new(model.clone());
+                Running::Capacity(Box::new(CapacityRun::new(set, model, overlap, requests())))
+            }
             FlowPass::PartTimes { spans } => {
                 Running::PartTimes(Box::new(PartTimesRun::new(set, requests(), spans)))
             }
@@ -208,6 +215,7 @@ impl Running {
             Running::Pairs(visit) => walk.step(set, visit.as_mut(), time_is_up),
             Running::WhatIf(visit) => walk.step(set, visit.as_mut(), time_is_up),
             Running::Savings(visit) => walk.step(set, visit.as_mut(), time_is_up),
+            Running::Capacity(visit) => walk.step(set, visit.as_mut(), time_is_up),
             Running::PartTimes(visit) => walk.step(set, visit.as_mut(), time_is_up),
             Running::Serial(visit) => walk.step(set, visit.as_mut(), time_is_up),
             Running::Arguments(visit) => walk.step(set, visit.as_mut(), time_is_up),
@@ -237,6 +245,7 @@ impl Running {
             Running::Pairs(visit) => encoding::write(&visit.observer),
             Running::WhatIf(run) => encoding::write(&run.finish(set)),
             Running::Savings(run) => encoding::write(&run.finish(set)),
+            Running::Capacity(run) => encoding::write(&run.finish()),
             Running::PartTimes(run) => encoding::write(&run.finish(set)),
             Running::Serial(run) => encoding::write(&run.finish(set)),
             Running::Arguments(run) => encoding::write(&run.finish(set)),

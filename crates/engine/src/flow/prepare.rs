@@ -452,6 +452,8 @@ pub(super) struct Evaluator {
     complete_us: Vec<i64>,
     /// By call, the call it binds to: the last to complete of those it waits for; [`NO_ROW`] if none.
     bound_to: Vec<u32>,
+    /// By call: when it has to complete, for [`slacks`](Self::slacks).
+    until_us: Vec<i64>,
 }
 
 impl Evaluator {
@@ -504,6 +506,34 @@ impl Evaluator {
             last = last.max(base + own);
         }
         last
+    }
+
+    /// Fills in, for each call of an invocation that may itself take `slack_us` longer, how much longer the call may take before
+    /// what is above ends later.
+    pub fn slacks(&mut self, prepared: &Prepared, invocation: Invocation, slack_us: u64, out: &mut [u64]) {
+        self.run(prepared, invocation, 0, |target| prepared.before_us[target as usize]);
+        let calls = &prepared.calls[invocation.first as usize..invocation.end as usize];
+        let last = self.complete_us.iter().copied().max().unwrap_or(0);
+        let latest = last.saturating_add_unsigned(slack_us);
+        // By call, when it has to complete; each is final when its turn comes, since nothing waits for a later one.
+        self.until_us.clear();
+        self.until_us.resize(calls.len(), latest);
+        let mut until_us = latest;
+        for (p, call) in calls.iter().enumerate().rev() {
+            let from = match p.checked_sub(1) {
+                Some(before) => calls[before].waits_end,
+                None => invocation.first_wait,
+            };
+            let own_us = (call.gap_us + prepared.before_us[call.target as usize] as i64).max(0);
+            let start_us = self.until_us[p] - own_us;
+            // Later calls of a group wait for all that this one waits for, too.
+            until_us = if invocation.is_group { until_us.min(start_us) } else { start_us };
+            for &q in &prepared.waits[from as usize..call.waits_end as usize] {
+                let until = &mut self.until_us[q as usize];
+                *until = (*until).min(until_us);
+            }
+            out[call.target as usize] = (self.until_us[p] - self.complete_us[p]).max(0) as u64;
+        }
     }
 
     /// Returns the calls of the invocation that was run last, and when each completes, in microseconds from its start.

@@ -1,15 +1,15 @@
 //! Savings of every endpoint if its own work were faster: where a week of work is best spent.
 
-use super::changes::scaled_us;
-use super::prepare::{Evaluator, Prepared, Preparer, Stretches};
+use super::faster::FasterTrials;
+use super::prepare::Preparer;
 use super::{Changes, FlowModel, Visit, WhichRequests};
 use crate::flame::{pack_sorted, unpack_sorted};
 use crate::verdict::answer_of_other_service;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Interval, Moments, Percentiles};
-use pathlight_trace::{Endpoint, NO_ROW, Overlap, TraceRow, TraceSet, Tree};
+use pathlight_trace::{Endpoint, Overlap, TraceRow, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Speedups of endpoints, in percent.
@@ -252,29 +252,12 @@ struct Found {
 pub struct SavingsRun {
     preparer: Preparer,
     requests: WhichRequests,
-    prepared: Prepared,
-    evaluator: Evaluator,
-    stretches: Stretches,
+    trials: FasterTrials,
     stage: Stage,
     roots: Vec<u32>,
     /// (endpoint, request, span) of the spans of the requests, sorted.
     spans: Vec<(u32, u32, u32)>,
-    /// (span, number) of folded groups, sorted.
-    groups: Vec<(u32, u32)>,
-    /// By target: the trial that changed it last, and to what.
-    tried: Vec<(u64, u64)>,
-    /// By target: the trial that queued it last.
-    queued: Vec<u64>,
-    /// By target, for the trial that queued it last: the call of it that changed last.
-    changed: Vec<u32>,
-    /// By target, if it changed: the call that changed before it, of the same caller.
-    changed_before: Vec<u32>,
-    calls: Vec<u32>,
-    trial: u64,
-    queue: BinaryHeap<(u32, u32)>,
     latencies: Vec<u64>,
-    /// Calls evaluated since the last piece.
-    cost: usize,
     /// One per endpoint of the set.
     found: Vec<Found>,
     /// Service of every endpoint of the set.
@@ -292,22 +275,11 @@ impl SavingsRun {
         SavingsRun {
             preparer: Preparer::new(set, model, overlap, &Changes::default()),
             requests,
-            prepared: Prepared::default(),
-            evaluator: Evaluator::default(),
-            stretches: Stretches::default(),
+            trials: FasterTrials::default(),
             stage: Stage::Done,
             roots: Vec::new(),
             spans: Vec::new(),
-            groups: Vec::new(),
-            tried: Vec::new(),
-            queued: Vec::new(),
-            changed: Vec::new(),
-            changed_before: Vec::new(),
-            calls: Vec::new(),
-            trial: 0,
-            queue: BinaryHeap::new(),
             latencies: Vec::new(),
-            cost: 0,
             found: vec![Found::default(); set.endpoints().len()],
             service_of: set.endpoints().map(|(service, _)| service.to_owned()).collect(),
         }
@@ -333,10 +305,10 @@ impl SavingsRun {
         self.requests.of(set, tree, &mut roots);
         self.spans.clear();
         for &root in &roots {
-            self.latencies.push(self.prepared.before_us[root as usize]);
+            self.latencies.push(self.trials.prepared.before_us[root as usize]);
             for span in root..tree.subtree_end[root as usize] {
                 // Only what somebody waits for can save anything.
-                if self.prepared.is_waited_for(span, root) {
+                if self.trials.prepared.is_waited_for(span, root) {
                     let endpoint = set.endpoint(tree.row(span)).0;
                     self.spans.push((endpoint, root, span));
                     let is_waiting = answer_of_other_service(set, tree, span, &self.service_of).is_some();
@@ -346,94 +318,8 @@ impl SavingsRun {
         }
         self.roots = roots;
         self.spans.sort_unstable();
-        let targets = self.prepared.before_us.len();
-        self.groups.clear();
-        self.groups.extend((tree.len()..targets).map(|g| (self.prepared.caller_of[g], g as u32)));
-        self.groups.sort_unstable();
-        self.tried.clear();
-        self.tried.resize(targets, (0, 0));
-        self.queued.clear();
-        self.queued.resize(targets, 0);
-        for list in [&mut self.changed, &mut self.changed_before] {
-            list.clear();
-            list.resize(targets, NO_ROW);
-        }
-        self.stretches.set(&self.prepared, &mut self.evaluator);
-        self.trial = 0;
+        self.trials.begin(tree.len());
     }
-
-    /// Returns the latency of a request's root if the own work of the given spans were faster.
-    fn try_level(&mut self, from: usize, to: usize, percent: u32, root: u32, spans: u32) -> u64 {
-        self.trial += 1;
-        let trial = self.trial;
-        let share_ppm = -i64::from(percent) * 10_000;
-        for at in from..to {
-            let span = self.spans[at].2;
-            self.enqueue(span, spans);
-            // Some of its own work may lie within its folded calls.
-            let first = self.groups.partition_point(|group| group.0 < span);
-            for group in first..self.groups.len() {
-                if self.groups[group].0 != span {
-                    break;
-                }
-                self.enqueue(self.groups[group].1, spans);
-            }
-        }
-        let endpoint = self.spans[from].0;
-        while let Some((_, target)) = self.queue.pop() {
-            let (t, prepared) = (target as usize, &self.prepared);
-            let tried = &self.tried;
-            let latency = |c: u32| match tried[c as usize] {
-                (at, us) if at == trial => us,
-                _ => prepared.before_us[c as usize],
-            };
-            let own_ppm = if prepared.endpoint_of[t] == endpoint { share_ppm } else { 0 };
-            let us = match prepared.invocations.get(prepared.invocation_of[t] as usize) {
-                Some(&invocation) if invocation.is_group && own_ppm == 0 => {
-                    self.calls.clear();
-                    let mut changed = self.changed[t];
-                    while changed != NO_ROW {
-                        self.calls.push(prepared.call_of[changed as usize]);
-                        changed = self.changed_before[changed as usize];
-                    }
-                    let (evaluator, calls) = (&mut self.evaluator, &mut self.calls);
-                    let (us, cost) = self.stretches.faster(prepared, invocation, evaluator, calls, latency);
-                    self.cost += cost;
-                    us
-                }
-                Some(&invocation) => {
-                    self.cost += invocation.len();
-                    self.evaluator.run(prepared, invocation, own_ppm, latency)
-                }
-                None => scaled_us(prepared.before_us[t], own_ppm),
-            };
-            self.tried[t] = (trial, us);
-            let caller = self.prepared.caller_of[t];
-            if us != self.prepared.before_us[t] && target != root && caller != NO_ROW {
-                self.enqueue(caller, spans);
-                self.changed_before[t] = self.changed[caller as usize];
-                self.changed[caller as usize] = target;
-            }
-        }
-        match self.tried[root as usize] {
-            (at, us) if at == trial => us,
-            _ => self.prepared.before_us[root as usize],
-        }
-    }
-
-    fn enqueue(&mut self, target: u32, spans: u32) {
-        if self.queued[target as usize] != self.trial {
-            self.queued[target as usize] = self.trial;
-            self.changed[target as usize] = NO_ROW;
-            self.queue.push((place(target, &self.prepared, spans), target));
-        }
-    }
-}
-
-/// Returns the place of a target; callees have greater places than their callers: a folded group stands right after the
-/// span it is of.
-fn place(target: u32, prepared: &Prepared, spans: u32) -> u32 {
-    if target < spans { 2 * target } else { 2 * prepared.caller_of[target as usize] + 1 }
 }
 
 impl Visit for SavingsRun {
@@ -442,7 +328,7 @@ impl Visit for SavingsRun {
     }
 
     fn begin(&mut self, set: &TraceSet, tree: &Tree) {
-        self.preparer.begin(set, tree, &mut self.prepared);
+        self.preparer.begin(set, tree, &mut self.trials.prepared);
         self.stage = Stage::Prepare(tree.len() as u32);
     }
 
@@ -454,7 +340,7 @@ impl Visit for SavingsRun {
                 Some(tree.len())
             }
             Stage::Prepare(next) => {
-                let cost = self.preparer.add(set, tree, next - 1, &mut self.prepared);
+                let cost = self.preparer.add(set, tree, next - 1, &mut self.trials.prepared);
                 self.stage = Stage::Prepare(next - 1);
                 Some(cost)
             }
@@ -464,10 +350,11 @@ impl Visit for SavingsRun {
                     return Some(1);
                 };
                 let same = self.spans[from..].iter().take_while(|s| (s.0, s.1) == (endpoint, root)).count();
-                let before = self.prepared.before_us[root as usize];
+                let before = self.trials.prepared.before_us[root as usize];
                 // The fastest first: no prediction falls as a callee gets slower, so what this leaves alone all do.
                 for (level, percent) in FASTER_PERCENT.into_iter().enumerate().rev() {
-                    let after = self.try_level(from, from + same, percent, root, tree.len() as u32);
+                    let spans = self.spans[from..from + same].iter().map(|of| of.2);
+                    let after = self.trials.latency_us(spans, percent, root);
                     if after != before {
                         self.found[endpoint as usize].levels[level].push((before, after));
                     } else if percent == 100 {
@@ -478,7 +365,7 @@ impl Visit for SavingsRun {
                 found.spans += same as u64;
                 found.requests += 1;
                 self.stage = Stage::Endpoint(from + same);
-                Some(same + std::mem::take(&mut self.cost))
+                Some(same + self.trials.take_cost())
             }
             Stage::Done => None,
         }

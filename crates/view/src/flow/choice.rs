@@ -1,5 +1,5 @@
 //! The choices of the flow view, as keys of the address: `map`, `parents`, `panel`, `pooled`, `children`,
-//! `learn`, `tau`, `whatif`, `target`, `place`, `headroom`, `timeout`.
+//! `learn`, `tau`, `whatif`, `target`, `place`, `headroom`, `capacity`, `timeout`.
 
 use crate::address::focus::{focus_name, parse_focus};
 use pathlight_engine::flow::paper::FlowSettings;
@@ -103,6 +103,8 @@ pub struct FlowChoice {
     pub place_key: Option<String>,
     /// Limit of a percentile, in microseconds, for which headroom is found.
     pub headroom: Option<(Quantile, u64)>,
+    /// Whether the panel of headroom shows drag and slack of services, and not headroom until a limit.
+    pub capacity: bool,
     /// Target whose calls have a timeout, and the timeout in microseconds; without one, the one that is suggested.
     pub timeout: Option<(CallTarget, Option<u64>)>,
 }
@@ -268,6 +270,7 @@ impl FlowChoice {
             "target" => self.target = parse_target(value),
             "place" => self.place_key = parse_any(value.to_owned()),
             "headroom" => self.headroom = parse_target(value),
+            "capacity" => self.capacity = value == "1",
             "timeout" => {
                 let timeout: Option<(TargetText, Option<u64>)> = serde_json::from_str(value).ok();
                 let timeout = timeout.filter(|(_, us)| *us != Some(0));
@@ -295,6 +298,7 @@ impl FlowChoice {
             ("target", self.target.map(|(quantile, us)| format!("{}:{us}", quantile.name()))),
             ("place", self.place_key.clone()),
             ("headroom", self.headroom.map(|(quantile, us)| format!("{}:{us}", quantile.name()))),
+            ("capacity", self.capacity.then(|| "1".to_owned())),
             ("timeout", self.timeout.as_ref().and_then(timeout)),
         ];
         all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
@@ -556,6 +560,7 @@ mod tests {
             place_key: Some("sku&".to_owned()),
             target: Some((Quantile::P95, 300_000)),
             headroom: Some((Quantile::P95, 420_000)),
+            capacity: true,
             timeout: Some((CallTarget::Endpoint(Endpoint::new("a", "GET /")), Some(200_000))),
         };
         let choices = Choices { flow, ..Choices::default() };

@@ -1,11 +1,12 @@
 //! Execution flows, how well they predict, and what-if.
 
+use crate::flow::capacity::Capacities;
 use crate::json::parts::{Text, pretty, public_json};
 use pathlight_base::statistics::Percentiles;
 use pathlight_engine::flow::{
     ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, HeadroomReport,
-    HeadroomRow, ParalleliseReport, Quantile, Saving, SavingsReport, SerialGroup, Slower, SyncNode,
-    TargetReport, TimeoutReport, WhatIfReport,
+    HeadroomRow, ParalleliseReport, Quantile, Saving, SavingsReport, SerialGroup, ServiceCapacity, Slower,
+    SyncNode, TargetReport, TimeoutReport, WhatIfReport,
 };
 use pathlight_engine::verdict::service_map::{MapCall, MapService, MapTime, ServiceMapReport};
 use pathlight_trace::Endpoint;
@@ -204,6 +205,50 @@ public_json! {
 }
 
 public_json! {
+    /// With `--capacity`: drag and slack of services; with `--utilisation FILE` also where to add capacity and where to take it.
+    Capacity<'a>(of: &'a Capacities, what_if: Option<&'a WhatIfReport>, back_test: Option<&EvaluationReport>) {
+        /// Selected requests.
+        requests: u64 = of.report.requests,
+        /// Their latencies, summed, in microseconds.
+        latency_us: u128 = of.report.latency_us,
+        /// Services with own work, the greatest drag first.
+        services: Vec<CapacityOf<'a>> = (0..of.report.services.len()).map(|at| CapacityOf::of(of, at)).collect(),
+        /// The service to add to first, which has most drag times use; `null` without a table, or if there is none.
+        first_to_add: Option<&'a str> = of.first_to_add().map(|at| of.report.services[at].service.as_str()),
+        /// The service to take from first, which of the others has most slack times what is unused.
+        first_to_take: Option<&'a str> = of.first_to_take().map(|at| of.report.services[at].service.as_str()),
+        /// Names in the table that no service has.
+        unknown: &'a [String] = of.matched.as_ref().map_or(&[], |matched| matched.unknown.as_slice()),
+        /// How the table was read, in sentences.
+        notes: &'a [String] = &of.notes,
+        /// The requests before and after the own work of the first becomes 20 % faster and that of the second 20 % slower.
+        what_if: Option<&'a WhatIfReport> = what_if,
+        /// Error of the aggregate flow on held-out invocations, pooled as by `--evaluate`; `null` if there are none.
+        model_error: Option<ErrorQuantiles> = back_test.and_then(EvaluationReport::flow_error),
+    }
+}
+
+public_json! {
+    /// Drag, slack and use of a service.
+    CapacityOf<'a>(of: &'a Capacities, at: usize) {
+        #[serde(flatten)]
+        service: &'a ServiceCapacity = &of.report.services[at],
+        /// Used share of its processors, the mean of its rows in the table; 1 is all of them.
+        cpu: Option<f64> = of.used(at).and_then(|used| Some(used.cpu?.0)),
+        /// The greatest of its rows.
+        cpu_max: Option<f64> = of.used(at).and_then(|used| Some(used.cpu?.1)),
+        /// Used share of its memory, the mean of its rows.
+        memory: Option<f64> = of.used(at).and_then(|used| Some(used.memory?.0)),
+        /// The greatest of its rows.
+        memory_max: Option<f64> = of.used(at).and_then(|used| Some(used.memory?.1)),
+        /// Drag per request times use, in microseconds.
+        add_us: Option<f64> = of.add_us(at),
+        /// Slack per request in which it works, times what is unused, in microseconds.
+        take_us: Option<f64> = of.take_us(at),
+    }
+}
+
+public_json! {
     /// With `--timeout 'service:operation=200ms'`, `in:service=200ms`, or without a time: what a timeout of the calls of an
     /// endpoint, or of all calls into a service, would cut, and what the requests would take then.
     Timeout<'a>(report: &'a TimeoutReport, back_test: Option<&EvaluationReport>) {
@@ -342,6 +387,19 @@ pub fn flow_target(report: &TargetReport, back_test: Option<&EvaluationReport>) 
 /// Only if serde_json refuses a number, which no report holds.
 pub fn flow_headroom(report: &HeadroomReport, back_test: Option<&EvaluationReport>) -> Text {
     pretty(&Headroom::of(report, back_test))
+}
+
+/// Returns the JSON of `flow --capacity` and `flow --utilisation`; `what_if` is that of [`Capacities::changes`], `back_test` as for
+/// [`what_if`].
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn flow_capacity(
+    of: &Capacities,
+    what_if: Option<&WhatIfReport>,
+    back_test: Option<&EvaluationReport>,
+) -> Text {
+    pretty(&Capacity::of(of, what_if, back_test))
 }
 
 /// Returns the JSON of `flow --timeout`; `back_test` as for [`what_if`].

@@ -1,5 +1,6 @@
 //! The execution flow of a parent endpoint: its chart, its calls, predictions, and what changes would save.
 
+pub mod capacity;
 pub mod changes;
 pub mod chart;
 pub mod choice;

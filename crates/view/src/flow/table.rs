@@ -39,9 +39,10 @@ pub fn panel_words(panel: FlowPanel) -> (&'static str, &'static str) {
             ("What if", "The whole request, were some calls faster, slower, gone or side by side")
         }
         FlowPanel::Target => ("Target", "How much faster which endpoints have to be for a latency"),
-        FlowPanel::Headroom => {
-            ("Headroom", "How much slower services and calls may become before a limit is exceeded")
-        }
+        FlowPanel::Headroom => (
+            "Headroom",
+            "How much slower services and calls may become, and where to add capacity and take it",
+        ),
         FlowPanel::Timeout => {
             ("Timeout", "What giving up the selected call would cut, and spare the requests")
         }

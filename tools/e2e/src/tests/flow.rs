@@ -312,6 +312,58 @@ pub async fn headroom_is_that_of_the_binary_and_becomes_a_what_if(page: &Page) -
     near("p99 then", after, rows[0]["then_us"].as_f64())
 }
 
+pub async fn a_dropped_table_says_where_to_add_and_where_to_take(page: &Page) -> Outcome {
+    let file = flow_at(page, "&panel=headroom&capacity=1").await?;
+    page.visible("[data-test='capacity']").await?;
+    let none = native(&with(&["--capacity"]), &[&file])?;
+    let services = none["services"].as_array().cloned().unwrap_or_default();
+    let name = |at: usize| services[at]["service"].as_str().unwrap_or_default().to_owned();
+    ensure(services.len() >= 5, || format!("only {} services", services.len()))?;
+    same(
+        "services in order",
+        page.attributes("[data-test='capacity']", "data-label").await?[..3].to_vec(),
+        [0, 1, 2].map(name).to_vec(),
+    )?;
+    let line = page.text("[data-test='utilisation-line']").await?;
+    ensure(line.contains("Drop a table of utilisation"), || line.clone())?;
+    // What says nothing of shares says what is missing, and takes nothing away.
+    let folder = scratch()?;
+    let pods = folder.join("pods.txt");
+    std::fs::write(&pods, "NAME CPU(cores) MEMORY(bytes)\ncart-7d9f6c5b8-x2x4z 250m 512Mi\n")?;
+    page.drop_files(&[pods]).await?;
+    page.visible("[data-test='utilisation-trouble']").await?;
+    let trouble = page.text("[data-test='utilisation-trouble']").await?;
+    ensure(trouble.contains("not how much they may use"), || trouble.clone())?;
+    // Dropped while another view is in sight, the table leads to the panel.
+    page.run("location.hash = location.hash.replace('view=flow', 'view=flame')").await?;
+    page.visible("[data-test='flame-view']").await?;
+    let table = folder.join("use.csv");
+    let rows: String = (0..services.len() - 1)
+        .map(|at| format!("{}-7d9f6c5b8-x2x4z,{}\n", name(at), 90 - 10 * at.min(8)))
+        .collect();
+    std::fs::write(&table, format!("pod,cpu\n{rows}nobody,5\n"))?;
+    page.drop_files(&[table.clone()]).await?;
+    page.visible("[data-test='capacity-effect']").await?;
+    page.ready().await?;
+    let use_of = table.display().to_string();
+    let said = native(&with(&["--utilisation", &use_of]), &[&file])?;
+    let sentence = page.text("[data-test='capacity-sentence']").await?;
+    for key in ["first_to_add", "first_to_take"] {
+        let first = said[key].as_str().unwrap_or_default();
+        ensure(!first.is_empty() && sentence.contains(first), || format!("{key} {first}: {sentence}"))?;
+    }
+    let notes = page.text("[data-test='capacity-notes']").await?;
+    ensure(notes.contains("nobody") && notes.contains("no row"), || notes.clone())?;
+    let json = exported(page, "[data-test='capacity-tools']", "json").await?;
+    same("the export", serde_json::from_str::<Value>(&json)?, said.clone())?;
+    page.picture("flow-capacity").await?;
+    page.click("[data-test='capacity-both']").await?;
+    page.visible("[data-test='whatif-change']").await?;
+    page.ready().await?;
+    let after = page.number("[data-test='after-p99']", "data-value").await?;
+    near("p99 with both", after, said["what_if"]["after"]["p99"].as_f64())
+}
+
 /// Writes into a field as a person who then leaves it.
 async fn write(page: &Page, field: &str, text: &str) -> Outcome {
     page.run(&format!(

@@ -245,6 +245,7 @@ pub const ALL: &[Test] = tests![
     flow::calls_that_could_run_side_by_side_are_those_of_the_binary_and_become_a_what_if,
     flow::slower_places_are_those_of_the_binary_and_become_a_what_if,
     flow::headroom_is_that_of_the_binary_and_becomes_a_what_if,
+    flow::a_dropped_table_says_where_to_add_and_where_to_take,
     flow::a_timeout_of_the_selected_call_cuts_what_the_binary_says,
     flow::a_hundred_calls_are_shown,
     flow::the_map_of_services_is_that_of_the_binary_and_leads_on,

@@ -1,6 +1,7 @@
 //! Execution flows: what waits for what below an endpoint, within the requests of a selection. What-ifs learn from all
 //! requests, and change those of the selection.
 
+mod capacity;
 mod evaluation;
 mod headroom;
 mod mended;
@@ -11,6 +12,7 @@ mod target;
 mod timeout;
 mod what_if;
 
+pub use capacity::Capacity;
 pub use evaluation::{FlowEvaluation, MIN_CHILDREN, back_test};
 pub use headroom::Headroom;
 pub use mended::Mended;

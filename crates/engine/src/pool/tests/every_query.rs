@@ -130,6 +130,7 @@ fn every() -> Vec<Vec<u8>> {
             .to_message(),
         queries::Deployments { selection: all(), key: None }.to_message(),
         queries::NearestNormal { of: trace(), selection: all() }.to_message(),
+        queries::Capacity { selection: all(), settings }.to_message(),
     ]
     .into()
 }
