@@ -260,6 +260,10 @@ impl TimelineView {
                 }
                 chart.set_path_only(controls::is_pressed(&self.path_only));
                 chart.set_grouped(controls::is_pressed(&self.grouped));
+                if shown.beside_normal().is_some() {
+                    // Both requests in sight.
+                    chart.open_to(Some(FOLD_DEPTH));
+                }
             });
             for (bits, word, find) in &self.finds {
                 let count = self.chart.look(|chart| chart.timeline().count_with(*bits));

@@ -121,8 +121,8 @@ impl Plan {
         lesser: ByRoot<LesserRoot>,
     ) -> Result<Summary, OtherSettings> {
         let name = |root: &Endpoint| self.lesser.get(root).unwrap_or(root).clone();
-        let mut by_itself: Vec<ByRoot<LesserRoot>> =
-            lesser.into_iter().map(|(root, of)| [(name(&root), of)].into()).collect();
+        let mut by_itself: Vec<(Endpoint, LesserRoot)> =
+            lesser.into_iter().map(|(root, of)| (name(&root), of)).collect();
         let (mut joined, mut together) = (Vec::new(), Merger::default());
         let mut last: Option<Endpoint> = None;
         for (root, mut part) in parts {
@@ -130,7 +130,7 @@ impl Plan {
                 && let Some(of) = part.roots.get(&root)
             {
                 let weights = part.by_weight.get(&root).map(RootWeights::without_endpoints);
-                by_itself.push([(name.clone(), LesserRoot { part: of.clone(), weights })].into());
+                by_itself.push((name.clone(), LesserRoot { part: of.clone(), weights }));
             }
             let Some(to) = self.to.get(&root) else {
                 joined.push(part);
@@ -144,7 +144,7 @@ impl Plan {
             together.add(part)?;
         }
         joined.push(together.finish()?);
-        let lesser = join_maps(by_itself.into_iter(), LesserRoot::join);
+        let lesser = join_maps(std::iter::once(by_itself), LesserRoot::join);
         Ok(Summary { lesser, ..Summary::join(joined)? })
     }
 }
