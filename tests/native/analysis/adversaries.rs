@@ -175,7 +175,7 @@ impl Cases {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn defects_in_any_combination_break_no_invariant(options in any_options()) {

@@ -121,8 +121,8 @@ fn a_limit_is_the_same_in_several_workers_and_for_some_requests_and_unknown_of_s
     assert!(slow.waiting <= all.waiting && slow.calls < all.calls);
     let text = sentence(&whole[0].0).to_text();
     let begins = format!(
-        "No more than 3 calls by {} of {} run at once in any of 3 processes: ",
-        pool.service, pool.peer
+        "No more than 3 calls of {} run at once in any of the 3 processes of {}: ",
+        pool.peer, pool.service
     );
     assert!(
         text.starts_with(&begins) && text.contains("before they begin, until one of the others ends."),

@@ -9,13 +9,14 @@ use pathlight_engine::findings::{Finding, PoolWaitsFacts};
 pub(super) fn waits(finding: &Finding, facts: &PoolWaitsFacts) -> Sentence {
     let PoolWaitsFacts { callee, at_once, processes, calls, waiting, mean_us } = facts;
     let out = Sentence::default();
-    let out = place(out.text("No more than ").number(counted(*at_once, "call")).text(" by "), &finding.place);
-    let out = out.text(" of ").service(callee).text(agreeing(*at_once, " runs at once", " run at once"));
+    let out = out.text("No more than ").number(counted(*at_once, "call")).text(" of ").service(callee);
+    let out = out.text(agreeing(*at_once, " runs at once in ", " run at once in "));
     let out = if *processes > 1 {
-        out.text(" in any of ").number(count(*processes)).text(" processes")
+        out.text("any of the ").number(count(*processes)).text(" processes of ")
     } else {
         out
     };
+    let out = place(out, &finding.place);
     let part = *waiting as f64 / (*calls).max(1) as f64;
     let out = out.text(": ").number(share(part)).text(" of the calls wait ").number(duration(*mean_us));
     let until = agreeing(*at_once, "the one that runs ends", "one of the others ends");

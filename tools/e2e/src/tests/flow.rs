@@ -342,7 +342,7 @@ pub async fn a_dropped_table_says_where_to_add_and_where_to_take(page: &Page) ->
         .map(|at| format!("{}-7d9f6c5b8-x2x4z,{}\n", name(at), 90 - 10 * at.min(8)))
         .collect();
     std::fs::write(&table, format!("pod,cpu\n{rows}nobody,5\n"))?;
-    page.drop_files(&[table.clone()]).await?;
+    page.drop_files(std::slice::from_ref(&table)).await?;
     page.visible("[data-test='capacity-effect']").await?;
     page.ready().await?;
     let use_of = table.display().to_string();
