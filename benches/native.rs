@@ -3,11 +3,14 @@
 //! `native ingest NAME FILE` reads a file and answers the first question; `native scaling NAME FILE...` fits how the
 //! cost grows from file to file; `native analyses FILE` and `native what-if FILE` ask what a page would; `native
 //! drawing` lays out pictures; `native summaries FILE` sums a file up and joins many summaries; `native diagnosis`, `native
-//! findings` and `native weeks` count how often tprof, the findings, trend and check name a known cause; `native anomalies` how well abnormal requests are found;
+//! findings` and `native weeks` count how often tprof, the findings, trend and check name a known cause; `native anomalies` how
+//! well abnormal requests are found, and `native advisors` whether what is advised comes true;
 //! `native papers` counts and times what CRISP does. Times are medians of
 //! at least three rounds after one that does not count; ratios between rows of one run are what counts. A run that waited for a processor for more than a fifth of its time is refused with status 75: its times are
 //! those of the machine's other work.
 
+#[cfg(not(target_arch = "wasm32"))]
+mod advisors;
 #[cfg(not(target_arch = "wasm32"))]
 mod anomalies;
 #[cfg(not(target_arch = "wasm32"))]
@@ -39,7 +42,7 @@ fn main() {}
 #[cfg(not(target_arch = "wasm32"))]
 mod bench {
     use super::shared::{CHUNK, analyses, exponent, median, read, row, what_if};
-    use super::{anomalies, diagnosis, drawing, findings, papers, weeks};
+    use super::{advisors, anomalies, diagnosis, drawing, findings, papers, weeks};
     use pathlight::engine::queries;
     use pathlight::engine::requests::Selection;
     use pathlight::engine::run::Session;
@@ -72,8 +75,10 @@ mod bench {
         let (Some(before), Some(after)) = (before, scheduled()) else { return Ok(()) };
         let (ran_s, waited_s) = (after.0 - before.0, after.1 - before.1);
         let percent = 100.0 * waited_s / (ran_s + waited_s).max(1e-9);
-        let counts =
-            matches!(words, ["anomalies" | "diagnosis" | "findings" | "weeks", ..] | ["papers", "samples"]);
+        let counts = matches!(
+            words,
+            ["advisors" | "anomalies" | "diagnosis" | "findings" | "weeks", ..] | ["papers", "samples"]
+        );
         if counts && words != ["diagnosis", "steps"] {
             return Ok(());
         }
@@ -117,6 +122,7 @@ mod bench {
             ["anomalies"] => print(anomalies::run()?),
             ["findings"] => print(findings::run()?),
             ["weeks"] => print(weeks::run()?),
+            ["advisors"] => print(advisors::run()?),
             ["drawing"] => {
                 print(drawing::heat_map(|work| measure(work)));
                 print(drawing::flow(|work| measure(work)));

@@ -71,9 +71,12 @@ impl Query for NearestNormal {
         let NearestNormal { of, selection } = self;
         let selection =
             Selection { filters: Vec::new(), range: PercentileRange::ALL, group: of.group, ..selection };
-        let pass = RequestOfPass { trace_id: of.trace_id.clone(), root_span_id: of.root_span_id.clone() };
+        let (trace_id, root_span_id) = (of.trace_id.clone(), of.root_span_id.clone());
+        let pass = RequestOfPass { trace_id, root_span_id, group: of.group };
         let (found, _) = workers.request_partials(&selection, pass).await?;
-        let Some(request) = found.into_iter().flatten().next() else { return Ok(None) };
+        // All of one trace: one worker holds it.
+        let first = found.into_iter().flatten().min_by_key(|(place, _)| *place);
+        let Some((_, request)) = first else { return Ok(None) };
         let Some(root) = request.nodes.first().map(RequestNode::endpoint) else { return Ok(None) };
         let (parts, _) = workers.request_partials(&selection, LatenciesOfPass { root: root.clone() }).await?;
         let mut latencies_us = parts.concat();
@@ -137,27 +140,26 @@ pub(crate) struct RequestOfPass {
     trace_id: String,
     /// `None`: the first request of the trace.
     root_span_id: Option<String>,
+    group: u8,
 }
 
 impl RequestPass for RequestOfPass {
-    type Part = Option<RequestPath>;
+    /// The first of the requests found, with the place of its root span in the set.
+    type Part = Option<(u32, RequestPath)>;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
         let mut done = over.done_path();
         over.sweep(move |rows| {
             let set = rows.set;
-            let group =
-                |request: u32| set.traces()[rows.table.requests[request as usize].trace as usize].id.group;
-            let group = rows.numbers().next().map(group)?;
-            let trace = find_trace(set, &self.trace_id, group)?;
+            let trace = find_trace(set, &self.trace_id, self.group)?;
             let is_it = |request: &u32| {
                 let facts = &rows.table.requests[*request as usize];
                 let is_root = |root: &String| set.span_id_text(facts.row) == *root;
                 facts.trace == trace && self.root_span_id.as_ref().is_none_or(is_root)
             };
-            let of_trace = rows.numbers().filter(is_it);
-            let request = of_trace.min_by_key(|&request| rows.table.requests[request as usize].row)?;
-            Some(path_of(set, rows.table, request, rows.settings, done.as_mut()))
+            let place = |request: u32| rows.table.requests[request as usize].row;
+            let request = rows.numbers().filter(is_it).min_by_key(|&request| place(request))?;
+            Some((place(request), path_of(set, rows.table, request, rows.settings, done.as_mut())))
         })
     }
 }

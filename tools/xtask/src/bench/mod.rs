@@ -11,6 +11,7 @@
 //! | findings | whether the findings name an injected cause | `benches/findings` |
 //! | papers | how many traces suffice; the columns of CRISP's Table 2 | `benches/papers` |
 //! | weeks | whether trend and check name an injected regression | `benches/weeks` |
+//! | advisors | whether what advisors say comes true in regenerated traces | `benches/advisors` |
 //! | mcp | whether a program that asks names a labelled service, in how many tokens; how long it waits | `pathlight mcp` |
 //! | wide | how time and memory grow with root endpoints, endpoints, services, keys, depth, fan-out, files | the binary |
 //! | scale | Apache Spark beside the binary; 20 GB through a pipe | `scale/spark/test.py`, `scale/pipe.py` |
@@ -36,7 +37,7 @@ use crate::{Outcome, build, files, sh, tools};
 use report::{Report, Row};
 use sets::Sets;
 
-pub const USAGE: &str = "[native] [count] [summaries] [diagnosis] [anomalies] [findings] [papers] [weeks] [mcp] [wide] [scale] [browser] [drop] [cards] [frames] [memory] [packed] [trace] [--quick] [--base NAME] [--save NAME]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed; --save, --base: keep the counts under a name, compare with those kept, only printed";
+pub const USAGE: &str = "[native] [count] [summaries] [diagnosis] [anomalies] [findings] [papers] [weeks] [advisors] [mcp] [wide] [scale] [browser] [drop] [cards] [frames] [memory] [packed] [trace] [--quick] [--base NAME] [--save NAME]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed; --save, --base: keep the counts under a name, compare with those kept, only printed";
 
 /// What `browser` measures of the built page, part by part: until the first flame graph, how soon findings are there, how
 /// smoothly large charts are moved, five million spans, packed and small files, one trace of a million spans.
@@ -53,6 +54,7 @@ pub fn run(arguments: &[String]) -> Outcome {
         "findings",
         "papers",
         "weeks",
+        "advisors",
         "mcp",
         "wide",
         "scale",
@@ -106,6 +108,9 @@ fn run_parts(wanted: &dyn Fn(&str) -> bool, quick: bool, report: &mut Report) ->
     }
     if wanted("weeks") {
         count(&["weeks"], report)?;
+    }
+    if wanted("advisors") {
+        count(&["advisors"], report)?;
     }
     if wanted("mcp") {
         agents::run(quick, report)?;
