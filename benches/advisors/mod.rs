@@ -144,7 +144,11 @@ fn network(rows: &mut Vec<String>) -> io::Result<()> {
         let plain = shop(draw(2, set).below(100_000));
         let zoned = GenerateOptions { zones: Some(4.0), ..plain.clone() };
         let cases = [
-            (waits(CallsBetween::default(), half), plain.clone(), GenerateOptions { network: 0.5, ..plain }),
+            (
+                waits(CallsBetween::default(), half.clone()),
+                plain.clone(),
+                GenerateOptions { network: 0.5, ..plain },
+            ),
             (
                 waits(across.clone(), WaitTime::Within),
                 zoned.clone(),
