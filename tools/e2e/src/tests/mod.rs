@@ -90,6 +90,8 @@ pub const LONG: &[Test] = tests![
     soak::one_worker_many_and_the_binary_say_the_same,
     soak::a_server_under_many_connections_stays_small_and_answers,
     soak_listen::a_day_of_exports_is_taken_and_memory_stays_small,
+    faults::workers_that_go_silent_or_deaf_in_any_view_are_replaced_and_it_shows_the_same,
+    hostile::names_of_a_megabyte_do_not_hold_up_the_page,
 ];
 
 /// Those that take long in Firefox: one of them, and others for which every run of the tests would wait for minutes.
@@ -142,7 +144,6 @@ pub const ALL: &[Test] = tests![
     mapping::a_guess_is_shown_with_its_first_rows_and_corrected_by_menus,
     mapping::a_mapping_is_remembered_for_its_shape_and_saved_for_the_binary,
     faults::workers_that_end_in_any_view_are_replaced_and_it_shows_the_same,
-    faults::workers_that_go_silent_or_deaf_in_any_view_are_replaced_and_it_shows_the_same,
     faults::workers_that_end_in_a_search_a_question_or_a_report_are_replaced,
     faults::workers_that_end_while_files_are_read_are_replaced,
     faults::a_file_that_changes_or_vanishes_while_it_is_read_is_named,
@@ -157,7 +158,6 @@ pub const ALL: &[Test] = tests![
     loading::a_second_large_drop_during_a_load_is_read_too,
     faults::a_refused_clipboard_and_service_worker_are_said,
     hostile::markup_and_marks_in_names_are_text_in_every_view,
-    hostile::names_of_a_megabyte_do_not_hold_up_the_page,
     hostile::tens_of_thousands_of_services_are_searched_not_listed,
     views::the_flame_graph_has_the_nodes_of_the_binary_in_every_percentile_range,
     views::services_take_the_place_of_endpoints,
