@@ -1,8 +1,9 @@
 //! Spans with kinds and links, as tests of messages say them.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use crate::queries::Trace;
 use crate::run::native::NativePool;
-use pathlight_trace::{Flags, RawLink, RawSpan, SpanId, SpanKind, TraceId, TraceSet};
+use pathlight_trace::{Flags, PathSettings, RawLink, RawSpan, SpanId, SpanKind, TraceId, TraceSet};
 
 /// A span as a test says it.
 #[derive(Clone, Debug)]
@@ -90,4 +91,15 @@ pub fn example() -> Vec<Span> {
         span(1, 3, 2, SpanKind::Consumer, (150, 400), "C"),
         span(1, 4, 3, SpanKind::Internal, (200, 390), "D"),
     ]
+}
+
+/// Returns the query for a trace with the default settings.
+pub fn trace_of(trace: u64) -> Trace {
+    Trace {
+        trace_id: format!("{trace:032x}"),
+        root_span_id: None,
+        settings: PathSettings::default(),
+        group: 0,
+        has_pressures: false,
+    }
 }

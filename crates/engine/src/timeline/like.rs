@@ -167,7 +167,7 @@ impl RunningSetPass for Counting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_spans::{Span, pool, span};
+    use crate::test_spans::{Span, pool, span, trace_of};
     use pathlight_trace::SpanKind::{Client, Server};
 
     /// Traces 1 to 5, in which GET takes 100 times the number, and two queries 10 and 20; trace 6 has only another endpoint.
@@ -186,13 +186,7 @@ mod tests {
     }
 
     fn ranks(trace: u64, workers: usize) -> Option<Vec<(u64, u64, u64)>> {
-        let of = Trace {
-            trace_id: format!("{trace:032x}"),
-            root_span_id: None,
-            settings: PathSettings::default(),
-            group: 0,
-            has_pressures: false,
-        };
+        let of = trace_of(trace);
         let ranks = pool(&spans(), workers).run(AmongLike { of }).unwrap()?;
         Some(ranks.iter().map(|rank| (rank.like, rank.shorter, rank.longer)).collect())
     }

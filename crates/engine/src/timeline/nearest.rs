@@ -289,8 +289,7 @@ impl RequestPass for NearestPass {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_spans::{Span, pool, span};
-    use pathlight_trace::PathSettings;
+    use crate::test_spans::{Span, pool, span, trace_of};
     use pathlight_trace::SpanKind::{Client, Server};
 
     /// Of traces 1 to 6, GET takes 100 and the number of the trace, of which a query takes all but 60; that of 7 takes 300 with a
@@ -312,13 +311,7 @@ mod tests {
     }
 
     fn nearest(trace: u64, workers: usize) -> Option<NearestNormalReport> {
-        let of = Trace {
-            trace_id: format!("{trace:032x}"),
-            root_span_id: None,
-            settings: PathSettings::default(),
-            group: 0,
-            has_pressures: false,
-        };
+        let of = trace_of(trace);
         pool(&spans(), workers).run(NearestNormal { of, selection: Selection::default() }).unwrap()
     }
 
