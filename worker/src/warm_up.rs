@@ -63,10 +63,11 @@ fn read(text: &[u8]) -> TraceSet {
 }
 
 /// The queries of every view, and those of the first views.
-const QUERIES: [fn(&mut Session); 5] = [
+const QUERIES: [fn(&mut Session); 6] = [
     |session| drop(session.run(queries::Overview::default())),
     |session| drop(session.run(queries::Range { selection: Selection::default() })),
     |session| drop(session.run(queries::CriticalPath { selection: Selection::default() })),
+    |session| drop(session.run(queries::Findings { selection: Selection::default(), baseline: None })),
     |session| drop(session.run(queries::Endpoints { selection: Selection::default() })),
     |session| {
         if session.set.traces().is_empty() {

@@ -299,7 +299,7 @@ fn read(path: &Path, input: &InputFile, into: &mut ManyInputs, watch: &(dyn Fn(u
         None => Reader::new(&input.name, options),
     };
     let result = match open(path, input) {
-        Ok(mut file) => feed(&mut *file, &mut reader, into, watch),
+        Ok(mut file) => feed(&mut *file, input.bytes, &mut reader, into, watch),
         Err(error) => Err(error),
     };
     let report = reader.finish(into);
@@ -322,17 +322,20 @@ fn open(path: &Path, input: &InputFile) -> std::io::Result<Box<dyn std::io::Read
     Ok(Box::new(file.take(range.end - range.start)))
 }
 
-/// Feeds a reader until the file ends, or until it wants no more.
+/// Feeds a reader until the file ends, which should have so many bytes, or until it wants no more.
 fn feed(
     file: &mut dyn std::io::Read,
+    size: u64,
     reader: &mut Reader,
     into: &mut ManyInputs,
     watch: &(dyn Fn(u64) + Sync),
 ) -> std::io::Result<()> {
     // The system copies four times as fast to the beginning of a cache line as to another place.
-    let mut space = vec![0; BLOCK + CACHE_LINE];
+    // Clearing a whole block would take a tenth of the time of a file of 70 kB. Pipes say that they have no bytes.
+    let length = if size == 0 { BLOCK } else { BLOCK.min(usize::try_from(size).unwrap_or(BLOCK)) };
+    let mut space = vec![0; length + CACHE_LINE];
     let begin = space.as_ptr().align_offset(CACHE_LINE).min(CACHE_LINE);
-    let block = &mut space[begin..begin + BLOCK];
+    let block = &mut space[begin..begin + length];
     loop {
         match file.read(block) {
             Ok(0) => return Ok(()),

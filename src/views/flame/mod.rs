@@ -193,7 +193,11 @@ impl PageView for Flame {
             _ => None,
         };
         self.table.select_at(row.map(NodeId::index));
-        self.chart.canvas().set("data-nodes", &self.chart.look(FlameChart::len).to_string());
+        // Only while it shows what was asked last: `cargo xtask bench` takes the time by it.
+        match page.queries().path.fresh() {
+            Some(_) => self.chart.canvas().set("data-nodes", &self.chart.look(FlameChart::len).to_string()),
+            None => self.chart.canvas().unset("data-nodes"),
+        }
     }
 
     fn command(&mut self, page: Page, command: KeyCommand) -> bool {

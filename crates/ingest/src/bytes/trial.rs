@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// at most.
 pub const HEAD_BYTES: u64 = 1 << 20;
 /// So much is looked at at once: little more than the first records, which are read twice.
-const PIECE: usize = 4 << 10;
+const PIECE: usize = 16 << 10;
 
 /// A look at the first records, which keeps nothing of them.
 pub(crate) struct Trial {

@@ -8,6 +8,7 @@ use crate::json::lists::{KnownTag, Lists};
 use crate::json::memo::{self, Memo};
 use crate::json::node::{Bad, Node, decode, parse_number};
 use crate::json::view::{View, hex, plain, same, trace_hex};
+use crate::needs::Times;
 use crate::sink::Sink;
 use memchr::memmem::Finder;
 use pathlight_trace::{
@@ -560,6 +561,14 @@ impl FastReader {
         let symbol = set.operation(plain(text)?);
         self.operations.try_insert(memo::hash(text), text, symbol);
         Some(symbol)
+    }
+
+    /// Reads no more than the times of the span that begins at the first byte of a text, which may go on after it; `at` is its
+    /// offset. Returns its length with them. `None` is a surprise.
+    pub fn times(&mut self, stored: &TagTable, text: &[u8], at: u64) -> Option<(usize, Times)> {
+        let parsed = self.parse(View { text }, stored)?;
+        let (start_us, duration_us) = (Some(parsed.start_us as f64), Some(parsed.duration_us as f64));
+        Some((parsed.end, Times { at, clock: jaeger::NEEDS.clock, start_us, duration_us }))
     }
 
     /// Reads the span of the trace under construction that begins at the first byte of a text, which may go on after it; `at`

@@ -10,9 +10,9 @@ use pathlight_trace::SetFull;
 const MAX_FRAMES: usize = 32;
 
 impl Walker {
-    /// Returns whether the fast reader may be asked: it neither looks at records nor reads times in another unit.
+    /// Returns whether the fast reader may be asked: it reads no times in another unit.
     pub(crate) fn may_be_fast(&self, cx: &Context<'_>) -> bool {
-        !self.reference && cx.judge.is_none() && cx.sink.unit.is_none()
+        !self.reference && cx.sink.unit.is_none()
     }
 
     /// Reads spans one after the other without looking for their ends first. Returns whether the one at the current place
@@ -27,7 +27,13 @@ impl Walker {
             if text.len() as u64 > MAX_STRING {
                 break;
             }
-            let fast = cx.scratch.fast.span_of_trace(cx.sink, cx.set, text, self.pos);
+            let fast = match cx.judge.as_deref_mut() {
+                Some(judge) => cx.scratch.fast.times(&cx.set.tags, text, self.pos).map(|(length, times)| {
+                    judge.looked(self.pos, Ok(times));
+                    (length, Ok(()))
+                }),
+                None => cx.scratch.fast.span_of_trace(cx.sink, cx.set, text, self.pos),
+            };
             let Some((length, read)) = fast else { break };
             let follows = text.get(length..length + 2).is_some_and(|next| next == b",{");
             self.pos += length as u64;
