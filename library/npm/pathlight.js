@@ -23,6 +23,7 @@ const QUESTIONS = [
   "split",
   "proposals",
   "deployments",
+  "instrument",
   "serviceMap",
   "savings",
   "capacity",

@@ -165,6 +165,15 @@ pub const QUESTIONS: &[Question] = &[
         },
     },
     Question {
+        name: "instrument",
+        about: "Says where one more span would tell most about what requests wait for, with code for it.",
+        other: Other::None,
+        run: |asked, text| {
+            let selection = asked.about(text)?;
+            Ok(json::instrument(&asked.ask(queries::Instrument { selection })?)?)
+        },
+    },
+    Question {
         name: "serviceMap",
         about: "Shows which service calls which, how long requests wait for it, and what fails; with a baseline also what changed.",
         other: Other::Baseline,

@@ -38,6 +38,7 @@ fn of_question(name: &str) -> (&'static str, Value) {
         "split" => ("## split --tag", schema_of::<SplitOptions>(false)),
         "proposals" => ("## split, without a tag", requests),
         "deployments" => ("## deployments", schema_of::<DeploymentsOptions>(false)),
+        "instrument" => ("## instrument", requests),
         "serviceMap" => ("### flow --services", requests),
         "savings" => ("### flow --savings", requests),
         "capacity" => ("### flow --capacity", schema_of::<CapacityOptions>(false)),

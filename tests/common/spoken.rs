@@ -84,6 +84,7 @@ fn messages() -> Vec<Vec<u8>> {
             .to_message(),
         queries::Deployments { selection: selection(), key: None }.to_message(),
         queries::Capacity { selection: selection(), settings }.to_message(),
+        queries::Instrument { selection: selection() }.to_message(),
         queries::Mended {
             selection: b.clone(),
             reference: a.clone(),

@@ -150,6 +150,7 @@ const JSON: [(&str, &str); 34] = [
     ("flow --headroom", "flow fast.json.gz --headroom p99=10s"),
     ("flow --capacity", "flow fast.json.gz --capacity"),
     ("deployments", "deployments traces.json"),
+    ("instrument", "instrument traces.json"),
     ("flow --timeout", "flow fast.json.gz --timeout batch-coordinator:POST+/batch=1ms"),
     ("diagnosis", "diagnosis traces.json"),
     ("diagnosis --aggregate", "diagnosis traces.json --aggregate 0"),

@@ -70,6 +70,7 @@ fn every_answer_is_that_of_the_binary() {
         ("split", r#"{"tag": "region"}"#, "split --tag region after.json"),
         ("proposals", "{}", "split after.json"),
         ("deployments", "{}", "deployments after.json"),
+        ("instrument", "{}", "instrument after.json"),
         ("deployments", r#"{"key": "region"}"#, "deployments --key region after.json"),
         ("serviceMap", "{}", "flow --services after.json"),
         ("savings", "{}", "flow --savings after.json"),

@@ -29,6 +29,7 @@ mod analysis {
     mod headroom;
     mod hits;
     mod impact;
+    mod instrument;
     mod invariance;
     mod long_sums;
     mod mended;

@@ -31,6 +31,7 @@ mod histograms;
 mod http;
 mod input;
 mod inspect;
+mod instrument;
 mod listen;
 mod mcp;
 mod notify;
@@ -113,6 +114,9 @@ enum Command {
     /// Find versions, zones, hosts and other places that are slower than the others in the same minutes
     #[command(after_help = "Example: pathlight deployments traces.json --key cloud.availability_zone")]
     Deployments(deployments::Args),
+    /// Find where one more span would tell most about what requests wait for
+    #[command(after_help = "Example: pathlight instrument traces.json --range 95-100")]
+    Instrument(instrument::Args),
     /// Learn which calls wait for which, how well that predicts latency, and answer what-if
     #[command(after_help = "Example: pathlight flow traces.json --target p99=300ms")]
     Flow(flow::Args),
@@ -247,6 +251,7 @@ pub fn run() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::CriticalPath(args) => critical_path::run(&args),
         Command::Deployments(args) => deployments::run(&args),
+        Command::Instrument(args) => instrument::run(&args),
         Command::Errors(args) => errors::run(&args),
         Command::Queues(args) => queues::run(&args),
         Command::Findings(args) => findings::run(&args),

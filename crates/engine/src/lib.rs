@@ -63,6 +63,7 @@ pub mod flame;
 pub mod flow;
 pub mod heatmap;
 pub mod ids;
+pub mod instrument;
 pub mod load;
 mod passes;
 pub mod pool;

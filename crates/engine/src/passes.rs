@@ -19,6 +19,7 @@ use crate::flow::query::DoneWhatIfPass;
 use crate::heatmap::query::{
     CellsPass, ColumnKeysPass, ServiceCellsPass, ServiceRowsPass, ServiceTiesPass, TiedColumnsPass,
 };
+use crate::instrument::query::InstrumentPass;
 use crate::queues::links::HeldPass;
 use crate::queues::missing::{HeldTracesPass, MissingTraces};
 use crate::queues::query::{ElsewherePass, PathQueuesPass, QueuesPass};
@@ -90,6 +91,7 @@ list!(REQUEST_PASSES: StartRequestPass, read_request_pass, RequestPassNumber, [
     HistogramsPass,
     HitsPass,
     ImpactPass,
+    InstrumentPass,
     LatenciesOfPass,
     NearestPass,
     PairsPass,

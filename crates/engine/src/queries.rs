@@ -21,6 +21,7 @@ pub use crate::flow::query::{
     WhatIf,
 };
 pub use crate::heatmap::query::Heatmap;
+pub use crate::instrument::query::Instrument;
 pub use crate::queues::missing::MissingTraces;
 pub use crate::queues::query::Queues;
 pub use crate::requests::overview::{
@@ -127,6 +128,7 @@ list! {
     Headroom,
     Deployments,
     Capacity,
+    Instrument,
 }
 
 /// Number of queries; the first byte of a message is below it.

@@ -17,6 +17,7 @@ pub mod flame;
 pub mod flow;
 pub mod guess;
 pub mod heatmap;
+pub mod instrument;
 pub mod json;
 pub mod keys;
 pub mod palette;

@@ -326,6 +326,7 @@ proptest! {
         cases.add(queries::Headroom { selection: whole.clone(), settings, quantile: Quantile::P95, limit_us: 1_000_000_000 });
         cases.add(queries::Deployments { selection: whole.clone(), key: None });
         cases.add(queries::Capacity { selection: whole.clone(), settings });
+        cases.add(queries::Instrument { selection: whole.clone() });
         cases.add(queries::Target { selection: whole.clone(), baseline: None, settings, quantile: Quantile::P95, target_us: 1 });
         cases.add(queries::Timeout { selection: whole.clone(), baseline: None, settings, of: CallTarget::Endpoint(root.clone()), timeout_us: None });
         for part in [ServicePart::Own, ServicePart::In, ServicePart::Out] {

@@ -81,7 +81,7 @@ fn factor(ratio: f64) -> String {
 }
 
 /// Returns where in a span a part lies, of children given as endpoints.
-fn between_endpoints(previous: Option<&Endpoint>, next: Option<&Endpoint>) -> String {
+pub(crate) fn between_endpoints(previous: Option<&Endpoint>, next: Option<&Endpoint>) -> String {
     between(previous.map(|child| child.operation.as_str()), next.map(|child| child.operation.as_str()))
 }
 

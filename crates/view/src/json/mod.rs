@@ -23,6 +23,7 @@ pub use crate::flow::json::{
     parallelise, savings, service_map, what_if,
 };
 pub use crate::heatmap::json::{heatmap, summary};
+pub use crate::instrument::json::instrument;
 pub use crate::queues::json::queues;
 pub use crate::reading::json::inspect;
 pub use crate::split::json::{proposals, split};

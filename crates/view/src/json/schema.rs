@@ -3,8 +3,8 @@
 
 pub use super::parts::VERSION;
 use crate::{
-    anomalies, compare, deployments, diagnosis, endpoints, errors, findings, flame, flow, heatmap, queues,
-    reading, split, summaries, trend,
+    anomalies, compare, deployments, diagnosis, endpoints, errors, findings, flame, flow, heatmap,
+    instrument, queues, reading, split, summaries, trend,
 };
 use pathlight_engine::anomalies::paper::VectorsReport;
 use pathlight_engine::diagnosis::AggregateTrace;
@@ -74,6 +74,7 @@ fn reports() -> Vec<Report> {
         Report::new::<split::json::Split>("## split --tag"),
         Report::new::<split::json::Proposals>("## split, without a tag"),
         Report::new::<deployments::json::Deployments>("## deployments"),
+        Report::new::<instrument::json::Instrument>("## instrument"),
         Report::new::<flow::json::Flow>("## flow"),
         Report::new::<flow::json::Parents>("### flow, without a parent"),
         Report::new::<EvaluationReport>("### flow --evaluate"),
