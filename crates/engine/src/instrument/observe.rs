@@ -141,14 +141,19 @@ impl InstrumentObserver {
         }
     }
 
-    /// Returns the number of what a span calls if that has no spans.
+    /// Returns the number of what a span calls if that has no spans: the span may be named after it.
     fn callee(&mut self, set: &TraceSet, tree: &Tree, span: u32) -> u32 {
         let row = tree.row(span);
-        let is_call = set.kind(row) == SpanKind::Client && tree.children(span).next().is_none();
-        if !is_call {
+        if tree.children(span).next().is_some() {
             return NO_ROW;
         }
-        let name = set.peer(row).unwrap_or_default();
+        let (named, _) = set.endpoint_name(set.named_endpoint(row));
+        let is_named_after = named != set.names.get(set.process_of(row).service);
+        let name = match (is_named_after, set.kind(row)) {
+            (true, _) => named.to_owned(),
+            (false, SpanKind::Client) => set.peer(row).unwrap_or_default(),
+            _ => return NO_ROW,
+        };
         if let Some(&known) = self.numbers.get(&name) {
             return known;
         }

@@ -41,7 +41,7 @@ pub fn snippet(row: &InstrumentRow) -> Option<String> {
              await trace.getTracer(\"{service}\").startActiveSpan(\"{name}\", async (span) => {{\n  try {{\n    \
              // what runs there\n  }} finally {{\n    span.end();\n  }}\n}});"
         ),
-        Some("dotnet") => format!(
+        Some("dotnet" | "csharp") => format!(
             "static readonly ActivitySource Source = new(\"{service}\");\n\n\
              using (var activity = Source.StartActivity(\"{name}\"))\n{{\n    // what runs there\n}}"
         ),
@@ -56,7 +56,7 @@ pub fn snippet(row: &InstrumentRow) -> Option<String> {
         Some("rust") => format!(
             "opentelemetry::global::tracer(\"{service}\").in_span(\"{name}\", |cx| {{\n    // what runs there\n}});"
         ),
-        Some("cpp") => format!(
+        Some("cpp" | "c++") => format!(
             "auto tracer = opentelemetry::trace::Provider::GetTracerProvider()->GetTracer(\"{service}\");\n\
              auto span = tracer->StartSpan(\"{name}\");\nauto scope = tracer->WithActiveSpan(span);\n// what runs there\n\
              span->End();"

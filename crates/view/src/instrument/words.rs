@@ -26,11 +26,10 @@ pub(super) fn place_words(row: &InstrumentRow) -> String {
 pub fn headline(report: &InstrumentReport) -> Sentence {
     let out = Sentence::default();
     let Some(first) = report.rows.first() else { return out.text(EMPTY) };
-    let out = out.text("Requests wait in stretches without a span that are ");
-    let out = out
-        .number(duration(report.unknown_us))
-        .text(" long where a microsecond of latency falls. The next span tells most in ");
-    let out = out.name(&first.endpoint).text(&format!(", {}: with it they would be ", place_words(first)));
+    let out = out.text("On average, a microsecond of latency lies in a stretch of ");
+    let out =
+        out.number(duration(report.unknown_us)).text(" that no span divides. One more span tells most in ");
+    let out = out.name(&first.endpoint).text(&format!(", {}: it would make that ", place_words(first)));
     let out = out.number(duration(report.unknown_us - first.gain_us)).text(". The place takes ");
     let out = out.number(duration(first.us)).text(" per request, ").number(share(first.share));
     out.text(" of the latency.")
