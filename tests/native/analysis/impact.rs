@@ -94,6 +94,9 @@ fn sizes_are_counted_as_the_paper_counts_them() {
     assert_eq!(said["longest_call_chain"], (2, 1, 4, 2.5));
     // R, A, B, D at 30; R, A, C, E at 80.
     assert_eq!(said["max_concurrency"], (2, 1, 4, 2.5));
+    // R works 10 us before A and 5 after C, A 20 and 40, B 20, C 35, D none; E and F are not waited for. The other 10.
+    assert_eq!(said["work_us"], (2, 10, 130, 70.0));
+    assert_eq!(said["parallelism_percent"], (2, 100, 130, 115.0));
     // R, C, the first A, B (which waits for the empty D): C ends last and overlaps the second A.
     assert_eq!(said["critical_path_spans"], (2, 1, 5, 3.0));
     assert_eq!(said["critical_path_endpoints"], (2, 1, 5, 3.0));

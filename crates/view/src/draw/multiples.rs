@@ -1,4 +1,4 @@
-//! Ten histograms side by side: how large, deep and parallel the requests are.
+//! Histograms side by side: how large, deep and parallel the requests are.
 
 use super::Theme;
 use super::axis::AxisUnit;
@@ -71,7 +71,10 @@ impl MultiplesGrid {
 
 /// Returns what the values of a quantity are.
 pub fn unit_of(quantity: Quantity) -> AxisUnit {
-    if quantity == Quantity::Latency { AxisUnit::Time } else { AxisUnit::Count }
+    match quantity {
+        Quantity::Latency | Quantity::Work => AxisUnit::Time,
+        _ => AxisUnit::Count,
+    }
 }
 
 /// Returns the figures of a distribution in a line: `n = 400, mean 34.1, median 31, max 63, log axis`.

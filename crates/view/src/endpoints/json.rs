@@ -106,6 +106,8 @@ public_json! {
     /// | `latency_us` | latency of each request, in microseconds |
     /// | `longest_call_chain` | spans on the longest call chain of each request, its root included |
     /// | `max_concurrency` | most spans of each request that overlap in time; spans that touch do not |
+    /// | `work_us` | self times of the root and of all spans that it waits for, of each request, in microseconds |
+    /// | `parallelism_percent` | work of each request in percent of the duration of its root span |
     /// | `critical_path_spans`, `critical_path_endpoints` | spans, distinct endpoints on the critical path of each request |
     /// | `callers_per_endpoint` | distinct endpoints that call each endpoint |
     /// | `spans_per_endpoint`, `critical_path_spans_per_endpoint` | spans of each endpoint over all requests, and those of them on critical paths |
