@@ -1111,6 +1111,11 @@ export interface EndpointTimes {
   duration_us: SplitStatistic;
   /** Self time of these spans. */
   self_us: SplitStatistic;
+  /**
+   * Own time of these spans: all their subspans, also those while a child runs; `null` of a summary. The diagnosis is
+   * ranked by its sum, mean times count.
+   */
+  own_us: SplitStatistic | null;
 }
 
 /**
@@ -1191,6 +1196,10 @@ export interface EndpointsRow {
   saving_at_most_us: number;
   /** By root endpoint, most time first. */
   affected: AffectedRoot[];
+  /** All other spans of the endpoint, likewise. */
+  calls_off_path?: number | null;
+  /** Spans of the endpoint on critical paths; left out of a service, of a summary, and where they are not counted. */
+  calls_on_path?: number | null;
 }
 
 /** Why an input gives nothing, or nothing more. */
