@@ -107,6 +107,19 @@ pub struct HistogramsReport {
     pub facts: RangeFacts,
     /// One distribution for each of [`Quantity::ALL`], in that order.
     pub distributions: Vec<(Quantity, Distribution)>,
+    /// Calls of each endpoint, by name; none of a summary.
+    pub calls: Vec<EndpointCalls>,
+}
+
+/// Spans of an endpoint over all requests, each trace once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndpointCalls {
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// Spans on critical paths.
+    pub on_path: u64,
+    /// All other spans.
+    pub off_path: u64,
 }
 
 /// Counts of quantities over some requests; merges with those of other requests into [`HistogramsReport`].
@@ -167,7 +180,13 @@ impl HistogramsPart {
             values.sort_unstable();
             (quantity, Distribution::of_sorted(&values, BINS))
         });
-        HistogramsReport { range: Some(range), facts, distributions: distributions.collect() }
+        let distributions = distributions.collect();
+        let calls = endpoints.iter().map(|(endpoint, &(spans, on_path, _))| EndpointCalls {
+            endpoint: (*endpoint).clone(),
+            on_path,
+            off_path: spans.saturating_sub(on_path),
+        });
+        HistogramsReport { range: Some(range), facts, distributions, calls: calls.collect() }
     }
 }
 

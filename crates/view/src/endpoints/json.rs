@@ -70,6 +70,12 @@ public_json! {
         share_interval: Option<[f64; 2]> = row.share_interval.map(ends),
         /// Requests that have it on their critical path.
         traces: u64 = row.requests,
+        /// Spans of the endpoint on critical paths; left out of a service, of a summary, and where they are not counted.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        calls_on_path: Option<u64> = row.calls.map(|(on_path, _)| on_path),
+        /// All other spans of the endpoint, likewise.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        calls_off_path: Option<u64> = row.calls.map(|(_, off_path)| off_path),
         /// Number of root endpoints it takes time of.
         root_endpoints: usize = row.affected.len(),
         /// `faster_percent` of `impact_us`: the upper bound of what that would save. What is really saved is less wherever
