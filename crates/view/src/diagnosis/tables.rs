@@ -173,10 +173,10 @@ impl LayerPart {
     fn words(self) -> String {
         match self {
             LayerPart::Span => "whole span".to_owned(),
-            LayerPart::ChildDiff(0) => "before call 1 begins".to_owned(),
-            LayerPart::ChildDiff(at) => format!("from the start of call {at} to that of call {}", at + 1),
-            LayerPart::EndDiff => "after the last call".to_owned(),
-            LayerPart::Subspan(at, of) => format!("subspan {at} of 0 to {}", of - 1),
+            LayerPart::ChildDiff(0) => "to start of call 1".to_owned(),
+            LayerPart::ChildDiff(at) => format!("start of call {at} to {}", at + 1),
+            LayerPart::EndDiff => "after last call".to_owned(),
+            LayerPart::Subspan(at, of) => format!("subspan {at} of 0\u{2013}{}", of - 1),
         }
     }
 }
@@ -263,10 +263,11 @@ fn mean(of: Option<TimeStatistics>) -> Number {
     of.map(|of| of.mean).into()
 }
 
-/// Returns the columns of the group of a row, and those of its statistics under these heads of files.
+/// Returns the columns of the group of a row, and those of its statistics under these heads of files; `time` is the head of
+/// their sum.
 fn layer_columns(
     layer: &'static str,
-    endpoint: (&'static str, &'static str),
+    (endpoint, time): ((&'static str, &'static str), &'static str),
     heads: [&'static str; 7],
 ) -> [Vec<Column<LayerRow>>; 2] {
     let [sum, mean_us, sd, p50, p99, normal, tail] = heads;
@@ -283,7 +284,7 @@ fn layer_columns(
         Column::count("n", "n", "Its spans", |row: &LayerRow| row.us.all.count.into()).tiny().csv(&["spans"]),
     ];
     let statistics = vec![
-        Column::duration("total", "Total", "The time of all these spans together", |row: &LayerRow| {
+        Column::duration("total", time, "The time of all these spans together", |row: &LayerRow| {
             row.total_us().into()
         })
         .csv(&[sum]),
@@ -309,12 +310,12 @@ fn layer_columns(
         Column::duration("normal", "Normal", "Mean of the time in normal traces", |row: &LayerRow| {
             mean(row.us.normal)
         })
-        .low(2)
+        .low(3)
         .csv(&[normal]),
         Column::duration("tail", "Tail", "Mean of the time in the traces of the tail", |row: &LayerRow| {
             mean(row.us.tail)
         })
-        .low(2)
+        .low(3)
         .csv(&[tail]),
     ];
     [of_group, statistics]
@@ -333,8 +334,8 @@ pub fn layers() -> Table<LayerRow> {
         "self_mean_tail_us",
     ];
     let endpoint = ("Endpoint", "Its spans in these traces");
-    let [mut columns, mut statistics] = layer_columns("1: all traces; 2: by request type", endpoint, heads);
-    statistics = statistics.into_iter().map(|column| column.group("Self time")).collect();
+    let layer = "1: all traces; 2: by request type";
+    let [mut columns, statistics] = layer_columns(layer, (endpoint, "Self time"), heads);
     columns.extend(statistics);
     columns.push(
         Column::duration(
@@ -345,7 +346,6 @@ pub fn layers() -> Table<LayerRow> {
             |row: &LayerRow| row.own_us.as_ref().map(sum_us).into(),
         )
         .if_any()
-        .low(2)
         .csv(&["own_sum_us"]),
     );
     columns.push(Column::field("own_mean_us", |row: &LayerRow| mean(row.own_us.map(|own| own.all))));
@@ -367,7 +367,7 @@ pub fn positions() -> Table<LayerRow> {
     let heads = ["sum_us", "mean_us", "sd_us", "p50_us", "p99_us", "mean_normal_us", "mean_tail_us"];
     let layer = "3: traces of one shape; 4: also of one order of calls";
     let endpoint = ("Position", "A place in the tree of calls; numbered where its endpoint has several");
-    let [mut columns, statistics] = layer_columns(layer, endpoint, heads);
+    let [mut columns, statistics] = layer_columns(layer, (endpoint, "Total"), heads);
     columns.push(
         Column::text(
             "part",

@@ -13,7 +13,7 @@ use plotters::style::text_anchor::{HPos, VPos};
 use plotters_backend::DrawingBackend;
 
 /// Least width and height of a panel in CSS pixels.
-const LEAST_PX: (f64, f64) = (190.0, 112.0);
+const LEAST_PX: (f64, f64) = (190.0, 98.0);
 /// Most panels in a row.
 const COLUMNS: i32 = 5;
 /// Height of the two lines above each panel in CSS pixels.

@@ -90,8 +90,8 @@ pub fn summary(report: &TraceReport) -> Option<Sentence> {
     if work.percent() <= 100 {
         return Some(words);
     }
-    let words = words.text(" All that it waits for works for ").number(duration_us(work.work_us));
-    Some(words.text(": ").number(format!("{:.1}", work.parallelism())).text(" spans at once on average."))
+    let words = words.text(" Its spans work for ").number(duration_us(work.work_us)).text(" in all, ");
+    Some(words.number(format!("{:.1}", work.parallelism())).text(" of them at once on average."))
 }
 
 /// Returns the span of an endpoint with most self time on the critical path of a trace; `None` if it has none there.
@@ -381,7 +381,8 @@ mod tests {
         assert_eq!(words(&TraceReport::default()), None);
         let wide = TraceReport { work: RequestWork { work_us: 240, root_us: 100 }, ..report() };
         let said = words(&wide).unwrap();
-        let works = format!("works for {}: 2.4 spans at once on average.", duration_us(240_u64));
+        let works =
+            format!("Its spans work for {} in all, 2.4 of them at once on average.", duration_us(240_u64));
         assert!(said.ends_with(&works), "{said}");
     }
 
