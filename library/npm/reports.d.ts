@@ -1111,6 +1111,11 @@ export interface EndpointTimes {
   duration_us: SplitStatistic;
   /** Self time of these spans. */
   self_us: SplitStatistic;
+  /**
+   * Own time of these spans: all their subspans, also those while a child runs; `null` of a summary. The diagnosis is
+   * ranked by its sum, mean times count.
+   */
+  own_us: SplitStatistic | null;
 }
 
 /**
@@ -1191,6 +1196,10 @@ export interface EndpointsRow {
   saving_at_most_us: number;
   /** By root endpoint, most time first. */
   affected: AffectedRoot[];
+  /** All other spans of the endpoint, likewise. */
+  calls_off_path?: number | null;
+  /** Spans of the endpoint on critical paths; left out of a service, of a summary, and where they are not counted. */
+  calls_on_path?: number | null;
 }
 
 /** Why an input gives nothing, or nothing more. */
@@ -1640,6 +1649,8 @@ export type HeatmapOrder = {
  * | `latency_us` | latency of each request, in microseconds |
  * | `longest_call_chain` | spans on the longest call chain of each request, its root included |
  * | `max_concurrency` | most spans of each request that overlap in time; spans that touch do not |
+ * | `work_us` | self times of the root and of all spans that it waits for, of each request, in microseconds |
+ * | `parallelism_percent` | work of each request in percent of the duration of its root span |
  * | `critical_path_spans`, `critical_path_endpoints` | spans, distinct endpoints on the critical path of each request |
  * | `callers_per_endpoint` | distinct endpoints that call each endpoint |
  * | `spans_per_endpoint`, `critical_path_spans_per_endpoint` | spans of each endpoint over all requests, and those of them on critical paths |
@@ -1964,6 +1975,10 @@ export interface OneRequest {
   root_span_id: string;
   /** Latency in microseconds: the sum of the segments. */
   latency_us: number;
+  /** Work in microseconds: the self times of the root and of all spans that it waits for. */
+  work_us: number;
+  /** Work by the duration of the root span: how many spans work at once on average, at least 1. */
+  parallelism: number;
   /**
    * Segments in order of time on the moved clock; they partition the root span, or with `--until done` all until
    * everything is done.
@@ -1985,22 +2000,6 @@ export interface OneSegment {
   queue?: [string, string] | null;
   /** Canonical id of its trace; missing if that is the trace of the request. */
   trace_id?: string | null;
-}
-
-/** Overlaps of calls in sequence that pass for clock skew. */
-export interface OverlapsOf {
-  /** Calls that begin before the one they come after has ended. */
-  calls: number;
-  /** Traces with such a call. */
-  traces: number;
-  /** Sum of the overlaps. */
-  sum_us: number;
-  /** The longest overlap. */
-  max_us: number;
-  /** Number of overlaps that last at least 1, 2, 4, 8, ... microseconds, and less than the next of these. */
-  by_doubling: number[];
-  /** Mean of these; 0 without any. */
-  mean_us: number;
 }
 
 /** A part of a sentence. */
@@ -2240,7 +2239,9 @@ export interface QualityOf {
    */
   outside: TopsOf[];
   /** Overlaps of calls in sequence that pass for clock skew. */
-  accepted_overlaps: OverlapsOf;
+  accepted_overlaps: SequenceTimesOf;
+  /** Gaps between calls in sequence: from the end of the one before to the start. */
+  gaps: SequenceTimesOf;
   /**
    * Findings of the rules for real traces, by `overlay`, `callees`, `several-callees`, `waiting`, `templates`,
    * `nobody-waits`, `consumers` (whose parent is no producer), `clocks`, `gave-up` (callees that began after
@@ -2537,6 +2538,22 @@ export interface Savings {
   endpoints: EndpointSaving[];
   /** Error of the aggregate flow on held-out invocations, pooled as by `--evaluate`; `null` if there are none. */
   model_error: ErrorQuantiles | null;
+}
+
+/** Overlaps of calls in sequence that pass for clock skew, or gaps between calls in sequence. */
+export interface SequenceTimesOf {
+  /** Calls that begin so long before, or after, the end of the call that they come after. */
+  calls: number;
+  /** Traces with such a call. */
+  traces: number;
+  /** Sum of the overlaps or gaps. */
+  sum_us: number;
+  /** The longest one. */
+  max_us: number;
+  /** Number of those that last at least 1, 2, 4, 8, ... microseconds, and less than the next of these. */
+  by_doubling: number[];
+  /** Mean of these; 0 without any. */
+  mean_us: number;
 }
 
 /**

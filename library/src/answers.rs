@@ -119,7 +119,12 @@ pub const QUESTIONS: &[Question] = &[
             if !(0.0..=100.0).contains(&faster) {
                 return Err(Trouble::option("faster is a number from 0 to 100"));
             }
-            Ok(json::endpoints(&asked.ask(queries::Impact { selection })?, faster)?)
+            let sizes = (!selection.by_service).then(|| queries::Histograms { selection: selection.clone() });
+            let mut report = asked.ask(queries::Impact { selection })?;
+            if let Some(sizes) = sizes {
+                report.count_calls(&asked.ask(sizes)?);
+            }
+            Ok(json::endpoints(&report, faster)?)
         },
     },
     Question {

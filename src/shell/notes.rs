@@ -56,16 +56,15 @@ pub fn show(page: Page) {
     for fact in &calm {
         add_fact(page, (&list, &close, &keep), &overview, fact);
     }
-    let overlaps = reading::words::overlaps(&overview);
-    if let Some((words, bins)) = &overlaps {
-        let calls = overview.overlaps.calls;
-        let number = span("number", &format::count(calls))
-            .test("quality-overlaps")
-            .attr("data-value", &calls.to_string());
-        list.add(&el("dt").child(&number).text(" ").text("calls that overlap the one before"));
-        list.add(&el("dd").text(words).child(&distribution(bins)));
+    let sequences = reading::words::sequences(&overview);
+    for note in &sequences {
+        let number = span("number", &format::count(note.calls))
+            .test(note.test)
+            .attr("data-value", &note.calls.to_string());
+        list.add(&el("dt").child(&number).text(" calls that ").text(note.what));
+        list.add(&el("dd").text(&note.words).child(&distribution(&note.bins)));
     }
-    if overlaps.is_some() || !calm.is_empty() {
+    if !sequences.is_empty() || !calm.is_empty() {
         body.add(&el("h3").text("Also seen, and no fault"));
         body.add(&list);
     }

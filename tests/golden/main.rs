@@ -9,6 +9,7 @@ mod charts;
 #[path = "../common/mod.rs"]
 mod common;
 mod crisp;
+mod readme;
 mod upgrade;
 
 use similar::TextDiff;

@@ -86,8 +86,9 @@ impl RedactionOptions {
 /// Grouping of requests into types.
 #[derive(Debug, clap::Args)]
 pub struct ByOption {
-    /// Grouping of requests into types: `root` (endpoint), `route`, `shape` (what they call), or `tag=KEY`; by default
-    /// the first of route, shape and root endpoint that tells enough
+    /// Grouping of requests into types: `root` (endpoint), `route`, `shape` (what they call), `tag=KEY`, or
+    /// `through=SERVICE` (whether they pass through it); by default the first of route, shape and root endpoint that tells
+    /// enough
     #[arg(long, value_name = "BY", value_parser = parse::group_by)]
     by: Option<GroupBy>,
 }

@@ -1,13 +1,14 @@
 //! `pathlight diagnosis`: layers and diagnosis of a set, aggregate traces on demand; what changed, between two.
 
 use super::common::{AnalysisOptions, Sets};
-use super::table::more;
+use super::table::{TextTable, more};
 use super::{Failure, parse};
-use pathlight_engine::diagnosis::{Aggregates, DiagnosisSettings, to_jaeger};
+use pathlight_engine::diagnosis::{Aggregates, DiagnosisReport, DiagnosisSettings, to_jaeger};
 use pathlight_engine::queries;
 use pathlight_engine::requests::{GroupBy, Selection};
+use pathlight_view::diagnosis::tables::{self, LayerRow};
 use pathlight_view::diagnosis::words::{markdown, sets_markdown};
-use pathlight_view::json;
+use pathlight_view::{json, summaries};
 
 /// The options of `diagnosis`.
 #[derive(Debug, clap::Args)]
@@ -25,6 +26,15 @@ pub struct Args {
     /// Print the aggregate trace of the group with this `aggregate_trace` instead, as JSON
     #[arg(long, value_name = "N")]
     aggregate: Option<u32>,
+    /// Print the times of a layer as a table instead, 1 to 4: of endpoints over all traces, by request type, of positions in
+    /// traces of one shape, and of one order of calls
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=4),
+        conflicts_with_all = ["aggregate", "format", "json"]
+    )]
+    layer: Option<u32>,
     /// `jaeger` prints the aggregate traces as Jaeger JSON, or with `--aggregate` that one
     #[arg(long, value_parser = ["text", "json", "jaeger"], conflicts_with = "json")]
     format: Option<String>,
@@ -47,6 +57,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     };
     let format = args.settings.format(args.format.as_deref());
     let is_of_aggregates = args.aggregate.is_some() || format == "jaeger";
+    if two_sets && args.layer.is_some() {
+        return Err(Failure::Usage(
+            "two sets have no layers; leave out -a and -b to diagnose one set".to_owned(),
+        ));
+    }
     if two_sets && is_of_aggregates {
         return Err(Failure::Usage(
             "two sets have no aggregate traces; leave out -a and -b to diagnose one set".to_owned(),
@@ -77,8 +92,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         }
     } else {
         let report = pool.run(queries::Diagnosis { selection: selection.clone(), settings })?;
-        match format {
-            "json" => json::diagnosis(&report)? + "\n",
+        match (format, args.layer) {
+            ("json", _) => json::diagnosis(&report)? + "\n",
+            (_, Some(layer)) => {
+                return args.settings.print_text(&of_layer(&report, layer, args.settings.rows()));
+            }
             _ => {
                 // Findings need the spans of single requests.
                 let findings = match report.summary {
@@ -91,6 +109,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         }
     };
     args.settings.print(&text)
+}
+
+/// Returns the times of a layer as a table.
+fn of_layer(report: &DiagnosisReport, layer: u32, rows: usize) -> String {
+    let table = if layer <= 2 { tables::layers() } else { tables::positions() };
+    let table = table.filled(LayerRow::of_layers(report, layer..=layer));
+    let all = table.rows().len();
+    let none = report.summary.filter(|_| all == 0).map(|_| format!("{}\n", summaries::NO_POSITIONS));
+    none.unwrap_or_else(|| format!("{}{}", TextTable::of(&table, 3, rows), more(all, rows, "row")))
 }
 
 /// Returns the first so many lines of each list, with a word on those that are left out.

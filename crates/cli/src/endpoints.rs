@@ -39,7 +39,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let report = pool.run(queries::TagSums { selection, key, by: None })?;
         return args.common.print_report(|| json::tag_sums(&report), |rows| sums(&report, args, rows));
     }
-    let report = pool.run(queries::Impact { selection })?;
+    let sizes = (!selection.by_service).then(|| queries::Histograms { selection: selection.clone() });
+    let mut report = pool.run(queries::Impact { selection })?;
+    if let Some(sizes) = sizes {
+        report.count_calls(&pool.run(sizes)?);
+    }
     args.common.print_report(|| json::endpoints(&report, args.faster), |rows| to_text(&report, args, rows))
 }
 

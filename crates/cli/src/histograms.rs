@@ -37,7 +37,7 @@ fn to_text(report: &HistogramsReport, rows: usize) -> String {
     for (quantity, of) in &report.distributions {
         let Distribution { n, mean, median, max, is_log, edges, counts, .. } = of;
         let say = |value: f64| match quantity {
-            Quantity::Latency => duration(value),
+            Quantity::Latency | Quantity::Work => duration(value),
             _ if value == value.trunc() => count(value as u64),
             _ => format!("{value:.1}"),
         };

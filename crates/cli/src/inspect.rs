@@ -9,6 +9,7 @@ use pathlight_engine::queries::{self, OverviewReport};
 use pathlight_engine::requests::GroupBy;
 use pathlight_ingest::{Ended, FileReport, KeptTraces};
 use pathlight_trace::{Overlap, PathSettings};
+use pathlight_view::reading::words::SequenceNote;
 use pathlight_view::{guess, json, reading, sampling};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -127,8 +128,8 @@ fn to_text(overview: &OverviewReport, files: &[FileReport]) -> String {
             }
         }
     }
-    if let Some((words, bins)) = reading::words::overlaps(overview) {
-        let _ = writeln!(out, "{} overlap the one before. {words}", counted(overview.overlaps.calls, "call"));
+    for SequenceNote { calls, what, words, bins, .. } in reading::words::sequences(overview) {
+        let _ = writeln!(out, "{} {what}. {words}", counted(calls, "call"));
         for (range, number) in bins {
             let _ = writeln!(out, "{:>12}  {range}", count(number));
         }

@@ -28,7 +28,7 @@ pub fn reading(text: &str) -> Parsed<Reading> {
 
 /// Reads how requests are grouped.
 pub fn group_by(text: &str) -> Parsed<GroupBy> {
-    GroupBy::parse(text).ok_or("write root, route, shape, automatic, or tag=KEY")
+    GroupBy::parse(text).ok_or("write root, route, shape, automatic, tag=KEY or through=SERVICE")
 }
 
 /// Reads `key=NAME`, the tag that says weights.

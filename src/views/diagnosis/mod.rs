@@ -69,7 +69,8 @@ pub struct DiagnosisView {
     places: [CompanionTable<TypePlaceRow>; 2],
     verdict: El,
     services: ChangedServices,
-    layers: CompanionTable<LayerRow>,
+    /// Layers 1 and 2, layers 3 and 4.
+    layers: [CompanionTable<LayerRow>; 2],
     none: El,
     /// Revision of what is loaded, and the settings, that are offered.
     offered: Option<(u64, GroupBy, u32)>,
@@ -129,8 +130,9 @@ impl DiagnosisView {
         });
         let verdict = div("verdict").test("diagnosis-verdict");
         let services = ChangedServices::new(page, keep);
-        let layers = CompanionTable::new(page, diagnosis::tables::layers()).on_select(move |row| {
-            page.set_focus(Focus::endpoint((&row.times.service, &row.times.operation)));
+        let layers = [diagnosis::tables::layers(), diagnosis::tables::positions()].map(|table| {
+            CompanionTable::new(page, table)
+                .on_select(move |row| page.set_focus(Focus::Endpoint(row.endpoint.clone())))
         });
         let (request_types, tail) = selects(page, keep);
         let mut lists = Segments::new("List");
@@ -164,10 +166,11 @@ impl DiagnosisView {
             .child(places[1].element())
             .child(&verdict)
             .children(services.elements())
-            .child(layers.element());
+            .child(layers[0].element())
+            .child(layers[1].element());
         let frame = ViewFrame::new(View::Diagnosis, "diagnosis", chart, companion).with(&tools);
         let frame = frame.with(chart.element()).table(places[0]).table(places[1]);
-        let frame = services.keep_up_in(frame).table(layers);
+        let frame = services.keep_up_in(frame).table(layers[0]).table(layers[1]);
         DiagnosisView {
             frame: frame.zooms(chart, zooms),
             chart,
@@ -240,7 +243,8 @@ impl DiagnosisView {
         let is_of_services = shows(DiagnosisList::Services);
         self.services.show(is_of_services, sets.as_deref().map(|sets| &sets.culprit));
         self.verdict.show(is_of_services && !self.services.is_opened());
-        self.layers.show(shows(DiagnosisList::Layers));
+        self.layers[0].show(shows(DiagnosisList::Layers));
+        self.layers[1].show(shows(DiagnosisList::Positions));
         // These wait for another report than the chart.
         let is_stale = queries.compare_diagnoses.is_waiting();
         self.places[1].set_stale(is_stale);
@@ -318,7 +322,10 @@ impl PageView for DiagnosisView {
                 show_trace(None, self.chart, &self.spans);
             }
             self.places[0].set_rows(TypePlaceRow::of(&report.tail), diagnosis::why_no_tail(&report));
-            self.layers.set_rows(LayerRow::of(&report), "There is no trace to look at.");
+            let none = "There is no trace to look at.";
+            self.layers[0].set_rows(LayerRow::of(&report), none);
+            let none = if report.summary.is_some() { summaries::NO_POSITIONS } else { none };
+            self.layers[1].set_rows(LayerRow::positions(&report), none);
             self.note.set_text(&diagnosis::note(&page.selection_label(), &report));
         }
         // That of a line which another report has again is there already.
@@ -359,7 +366,7 @@ impl PageView for DiagnosisView {
     fn search(&mut self, page: Page, finder: &Finder) -> SearchResult {
         let places = self.places.map(|table| table.search(finder).0);
         let services = self.services.services.search(finder).0;
-        let layers = self.layers.search(finder).0;
+        let layers = self.layers.map(|table| table.search(finder).0);
         let lines = self.tree.search(finder);
         let spans = self.spans.found(finder);
         self.chart.with(|chart| chart.search(finder, Some(&spans)));
@@ -372,9 +379,10 @@ impl PageView for DiagnosisView {
                 let table = self.services.services;
                 (services, Box::new(move |_, forward| table.select_beside(forward)))
             }
-            DiagnosisList::Layers => {
-                let table = self.layers;
-                (layers, Box::new(move |_, forward| table.select_beside(forward)))
+            list @ (DiagnosisList::Layers | DiagnosisList::Positions) => {
+                let at = usize::from(list == DiagnosisList::Positions);
+                let table = self.layers[at];
+                (layers[at], Box::new(move |_, forward| table.select_beside(forward)))
             }
             list => {
                 let at = usize::from(list == DiagnosisList::Places);

@@ -15,7 +15,7 @@ use crate::widgets::places::Places;
 use crate::widgets::sum_menu::SumMenu;
 use crate::widgets::{export, plot_chart};
 use pathlight_base::format;
-use pathlight_engine::endpoints::TagSumsReport;
+use pathlight_engine::endpoints::{ImpactReport, TagSumsReport};
 use pathlight_engine::flame::HistogramsReport;
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{FASTER_PERCENT, SavingsReport};
@@ -147,6 +147,16 @@ fn sums(page: Page) -> Option<Rc<TagSumsReport>> {
     page.queries().tag_sums.fresh().filter(|report| report.key == key)
 }
 
+/// Returns the ranking, with the calls of each endpoint once they are counted.
+fn ranked(page: Page) -> Option<ImpactReport> {
+    let queries = page.queries();
+    let mut report = ImpactReport::clone(&*queries.impact.get()?);
+    if let Some(sizes) = queries.histograms.fresh() {
+        report.count_calls(&sizes);
+    }
+    Some(report)
+}
+
 fn size_formats(chart: Chart) -> Vec<export::Format> {
     let report = move || chart.look(|chart| chart.plot.of.0.clone());
     vec![
@@ -168,9 +178,8 @@ fn ranking_formats(page: Page, level: &Rc<Cell<usize>>) -> Vec<export::Format> {
             Box::new(move || {
                 let queries = page.queries();
                 let savings = queries.savings.get();
-                let report = queries.impact.get()?;
                 Some(endpoints::ranking_csv(
-                    &report,
+                    &ranked(page)?,
                     savings.as_deref(),
                     sums(page).as_deref(),
                     csv_level.get(),
@@ -182,7 +191,7 @@ fn ranking_formats(page: Page, level: &Rc<Cell<usize>>) -> Vec<export::Format> {
             "json",
             Box::new(move || {
                 let percent = f64::from(FASTER_PERCENT[json_level.get()]);
-                json::endpoints(&*page.queries().impact.get()?, percent).ok()
+                json::endpoints(&ranked(page)?, percent).ok()
             }),
         ),
     ]
@@ -239,7 +248,7 @@ impl PageView for EndpointsView {
             self.title.set_text(&endpoints::sizes_title(range, &report));
             self.chart.renew(|chart| chart.plot.of = Sizes(Some(report)));
         }
-        let Some(report) = queries.impact.get() else { return self.ranking.set_text(WORKING) };
+        let Some(report) = ranked(page) else { return self.ranking.set_text(WORKING) };
         let savings = savings(page);
         let is_all = savings.is_some() || page.address().by_service;
         self.ranking.set_text(&endpoints::ranking_title(range, &report, is_all, page.loaded_names()));

@@ -9,7 +9,7 @@ use pathlight::engine::requests::{GroupBy, Selection};
 use pathlight::engine::run::native::NativePool;
 use pathlight::trace::{SpanKind, TraceSet};
 use pathlight::view::compare::DESCRIPTIVE;
-use pathlight::view::diagnosis::tables::{changed_places, layers_csv, slow_tail};
+use pathlight::view::diagnosis::tables::{changed_places, layers_csv, positions_csv, slow_tail};
 use pathlight::view::diagnosis::words::{lines, markdown, sets_markdown};
 use pathlight::view::table::Rows;
 use pathlight::view::{diagnosis, json};
@@ -214,4 +214,43 @@ fn layers_1_and_2_are_a_table() {
     assert_eq!(lines.iter().filter(|line| line.starts_with("2,")).count(), 4);
     assert!(lines.iter().any(|line| line.starts_with("1,B,B,all traces,20,20,")), "{csv}");
     assert!(lines.iter().any(|line| line.starts_with("2,B,B,X in X,10,10,")), "{csv}");
+}
+
+#[test]
+fn layers_3_and_4_are_a_table_of_positions_and_their_parts() {
+    // T1 of the definition, and a trace of the same shape in another order.
+    let mut spans = a_trace(1, 10, &[("B", 1, 3), ("C", 5, 8)]);
+    spans.extend(a_trace(2, 20, &[("B", 3, 9), ("C", 11, 17)]));
+    spans.extend(a_trace(3, 100, &[("B", 10, 60), ("C", 20, 30)]));
+    let found = report(vec![set_of(&spans)]);
+    let csv = positions_csv(&found);
+    let lines: Vec<&str> = csv.lines().collect();
+    let head = "layer,service,operation,request_type,traces,spans,part,sum_us,mean_us,sd_us,p50_us,p99_us";
+    assert!(lines[0].starts_with(head), "{csv}");
+    // Layer 3 is one group: A with three parts, and two leaves; layer 4 two groups of the same.
+    let of = |start: &str| -> Vec<&&str> { lines.iter().filter(|line| line.starts_with(start)).collect() };
+    assert_eq!((of("3,").len(), of("4,").len()), (6, 12));
+    // From the start of A to that of B: 1, 3 and 10; from that to C's: 4, 8 and 10; after the last: 2, 3 and 40.
+    let has = |start: &str| assert_eq!(of(start).len(), 1, "{start}: {csv}");
+    has("3,A,A,\"A in A, group 1\",3,3,child_diff[0],14,");
+    has("3,A,A,\"A in A, group 1\",3,3,child_diff[1],22,");
+    has("3,A,A,\"A in A, group 1\",3,3,end_diff,45,15,");
+    // The greatest time is that of the third trace alone.
+    has("4,A,A,\"A in A, group 1\",1,1,subspans[1],10,10,0,10,10");
+    has("4,A,A,\"A in A, group 2\",2,2,duration,30,15,7.07");
+    has("4,A,A,\"A in A, group 2\",2,2,subspans[2],5,2.5,0.7");
+}
+
+#[test]
+fn layers_1_and_2_have_own_time_beside_self_time() {
+    // B runs from 10 to 60 while A starts C at 20: A works 10 before, 10 more until C starts, and 40 after B.
+    let found = report(vec![set_of(&a_trace(1, 100, &[("B", 10, 60), ("C", 20, 30)]))]);
+    let a = &found.layers[0].groups[0].endpoints[0];
+    let own = a.own_us.unwrap().all;
+    assert_eq!((a.self_us.all.mean, own.mean, own.count), (50.0, 60.0, 1));
+    // It is what the report is ranked by.
+    let ranked = &found.report[0];
+    assert_eq!((ranked.operation.as_str(), ranked.own_us, ranked.total_us), ("A", 60.0, 60));
+    let csv = layers_csv(&found);
+    assert!(csv.lines().next().unwrap().contains(",own_sum_us,own_mean_us,"), "{csv}");
 }

@@ -136,14 +136,53 @@ fn accepted_overlaps_of_calls_in_sequence_are_counted_with_their_distribution() 
             .unwrap()
     };
     let overview = query("default");
-    let overlaps = &overview.overlaps;
+    let overlaps = &overview.sequences.overlaps;
     assert_eq!((overlaps.calls, overlaps.traces, overlaps.sum_us, overlaps.max_us), (2, 2, 103, 100));
     assert_eq!(overlaps.bins().collect::<Vec<_>>(), [(2, 4, 1), (64, 128, 1)]);
-    let (words, bins) = reading::words::overlaps(&overview).unwrap();
-    assert!(words.contains("in 40.0\u{202f}% of the traces"), "{words}");
-    assert_eq!(bins.len(), 2);
-    assert_eq!(query("strict").overlaps.calls, 0);
-    assert_eq!(query("paper").overlaps.calls, 3);
+    let notes = reading::words::sequences(&overview);
+    assert!(notes[0].words.contains("in 40.0\u{202f}% of the traces"), "{}", notes[0].words);
+    assert_eq!((notes.len(), notes[0].calls, notes[0].bins.len()), (1, 2, 2));
+    assert_eq!(query("strict").sequences.overlaps.calls, 0);
+    assert_eq!(query("paper").sequences.overlaps.calls, 3);
+}
+
+#[test]
+fn gaps_between_calls_in_sequence_are_counted_beside_overlaps() {
+    let mut spans = vec![
+        span(1, 0, "R", 0, 1000),
+        // Runs beside all others and comes after none.
+        span(2, 1, "X", 0, 1000),
+        span(3, 1, "A", 10, 100),
+        // 7 us after A; an empty call at its start leaves that gap.
+        span(4, 1, "B", 107, 200),
+        span(5, 1, "empty", 107, 107),
+        // Touches B.
+        span(6, 1, "C", 200, 300),
+        // Overlaps C by 2 us, which pass for skew.
+        span(7, 1, "D", 298, 400),
+        // 500 us after D: both calls that begin there.
+        span(8, 1, "E", 900, 950),
+        span(9, 1, "E", 900, 960),
+        // Nobody waits for it.
+        span(10, 1, "late", 980, 2000),
+    ];
+    spans[9].follows_from = true;
+    let other = [span(1, 0, "R", 0, 90), span(2, 1, "A", 0, 40), span(3, 1, "B", 41, 90)];
+    spans.extend(other.map(|s| Span { trace: 2, ..s }));
+    let of = |sets| {
+        let query = queries::Overview { by: GroupBy::Root, ..queries::Overview::default() };
+        NativePool::of(sets).unwrap().run(query).unwrap()
+    };
+    let overview = of(vec![set_of(&spans[..10]), set_of(&spans[10..])]);
+    let gaps = &overview.sequences.gaps;
+    // B and the empty call 7 us, D none since it overlaps, both E 500 us, B of the other trace 1 us.
+    assert_eq!((gaps.calls, gaps.traces, gaps.sum_us, gaps.max_us), (5, 2, 1015, 500));
+    assert_eq!(gaps.bins().collect::<Vec<_>>(), [(1, 2, 1), (4, 8, 2), (256, 512, 2)]);
+    assert_eq!(overview.sequences.overlaps.calls, 1);
+    let notes = reading::words::sequences(&overview);
+    assert_eq!((notes[1].calls, notes[1].what), (5, "begin after the one before has ended"));
+    assert!(notes[1].words.contains("in 100.0\u{202f}% of the traces"), "{}", notes[1].words);
+    assert_eq!(overview.sequences, of(vec![set_of(&spans)]).sequences);
 }
 
 #[test]

@@ -94,6 +94,9 @@ fn sizes_are_counted_as_the_paper_counts_them() {
     assert_eq!(said["longest_call_chain"], (2, 1, 4, 2.5));
     // R, A, B, D at 30; R, A, C, E at 80.
     assert_eq!(said["max_concurrency"], (2, 1, 4, 2.5));
+    // R works 10 us before A and 5 after C, A 20 and 40, B 20, C 35, D none; E and F are not waited for. The other 10.
+    assert_eq!(said["work_us"], (2, 10, 130, 70.0));
+    assert_eq!(said["parallelism_percent"], (2, 100, 130, 115.0));
     // R, C, the first A, B (which waits for the empty D): C ends last and overlaps the second A.
     assert_eq!(said["critical_path_spans"], (2, 1, 5, 3.0));
     assert_eq!(said["critical_path_endpoints"], (2, 1, 5, 3.0));
@@ -102,6 +105,44 @@ fn sizes_are_counted_as_the_paper_counts_them() {
     assert_eq!(said["spans_per_endpoint"], (6, 1, 3, 8.0 / 6.0));
     assert_eq!(said["critical_path_spans_per_endpoint"], (6, 0, 2, 1.0));
     assert_eq!(report.distributions.iter().map(|(q, _)| *q).collect::<Vec<_>>(), Quantity::ALL);
+}
+
+#[test]
+fn calls_on_and_off_the_critical_path_are_counted() {
+    let mut spans = vec![
+        span(1, 0, "R", 0, 100),
+        span(2, 1, "A", 10, 50),
+        // Runs beside A and ends earlier: no path passes through it.
+        span(3, 1, "B", 10, 40),
+        span(4, 1, "A", 50, 90),
+        // Begins with the second A and ends earlier.
+        span(5, 1, "B", 50, 60),
+        span(6, 1, "E", 80, 200),
+    ];
+    spans[5].follows_from = true;
+    let other = vec![span(1, 0, "R", 0, 100), span(2, 1, "B", 20, 90)];
+    let mut pool = NativePool::of(vec![set_of(&spans), set_of(&in_trace(2, other))]).unwrap();
+    let (mut report, sizes) = (bottom_up(&mut pool), histograms(&mut pool));
+    assert!(report.rows.iter().all(|row| row.calls.is_none()));
+    report.count_calls(&sizes);
+    let calls: BTreeMap<&str, Option<(u64, u64)>> =
+        report.rows.iter().map(|row| (report.name(row.endpoint).1, row.calls)).collect();
+    // E is on no path, so it is not ranked.
+    let expected = [("A", Some((2, 0))), ("B", Some((1, 2))), ("R", Some((2, 0)))];
+    assert_eq!(calls, BTreeMap::from(expected));
+    let e = sizes.calls.iter().find(|calls| calls.endpoint.operation == "E").unwrap();
+    assert_eq!((e.on_path, e.off_path), (0, 1));
+    let text: serde_json::Value = serde_json::from_str(&json::endpoints(&report, 10.0).unwrap()).unwrap();
+    let b = text["rows"].as_array().unwrap().iter().find(|row| row["operation"] == "B").unwrap();
+    assert_eq!((&b["calls_on_path"], &b["calls_off_path"]), (&1.into(), &2.into()));
+    // They are those of the histograms of spans per endpoint.
+    let sum = |key: &str| {
+        let (_, of) = sizes.distributions.iter().find(|(quantity, _)| quantity.key() == key).unwrap();
+        (of.mean * of.n as f64).round() as u64
+    };
+    let on_path: u64 = sizes.calls.iter().map(|calls| calls.on_path).sum();
+    let all: u64 = sizes.calls.iter().map(|calls| calls.on_path + calls.off_path).sum();
+    assert_eq!((on_path, all), (sum("critical_path_spans_per_endpoint"), sum("spans_per_endpoint")));
 }
 
 proptest! {

@@ -378,6 +378,17 @@ impl Block {
         own
     }
 
+    /// Adds the own time of a position in each of some rows.
+    pub async fn own_of_each(&self, position: u32, rows: &[u32], out: &mut Vec<u64>, pace: &mut Pace) {
+        let (at, first) = (self.shape.parts_at(position), out.len());
+        out.resize(first + rows.len(), 0);
+        for column in at..at + self.shape.parts(position) {
+            let values = pick(self.subspans_us.of(column), rows);
+            out[first..].iter_mut().zip(values).for_each(|(own, us)| *own += us);
+            pace.spend(rows.len()).await;
+        }
+    }
+
     /// Returns the durations of a position in some rows.
     pub fn durations<'a>(&'a self, position: u32, rows: &'a [u32]) -> impl Iterator<Item = u64> + 'a {
         let (start, end) = (self.start_us.of(position as usize), self.end_us.of(position as usize));

@@ -58,6 +58,9 @@ pub struct EndpointTimes {
     pub duration_us: SplitStatistic,
     /// Self time of these spans.
     pub self_us: SplitStatistic,
+    /// Own time of these spans: all their subspans, also those while a child runs; `null` of a summary. The diagnosis is
+    /// ranked by its sum, mean times count.
+    pub own_us: Option<SplitStatistic>,
 }
 
 /// Times of a position in a group.
@@ -168,7 +171,8 @@ async fn by_endpoint(
         for (position, &endpoint) in block.shape.endpoint.iter().enumerate() {
             for (half, rows) in times.entry(endpoint).or_default().iter_mut().zip([normal, tail]) {
                 half.durations.extend(block.durations(position as u32, rows));
-                half.own.extend(pick(block.self_us.of(position), rows));
+                half.self_us.extend(pick(block.self_us.of(position), rows));
+                block.own_of_each(position as u32, rows, &mut half.own, pace).await;
             }
             pace.spend(rows.len()).await;
         }
@@ -179,18 +183,21 @@ async fn by_endpoint(
         let Endpoint { service, operation } = traces.endpoints[endpoint as usize].clone();
         let count = normal.map(|_| all.own.len());
         all.durations.extend(tail.durations);
+        all.self_us.extend(tail.self_us);
         all.own.extend(tail.own);
         let duration_us = SplitStatistic::of(&mut all.durations, count, pace).await;
-        let self_us = SplitStatistic::of(&mut all.own, count, pace).await;
-        out.endpoints.push(EndpointTimes { service, operation, duration_us, self_us });
+        let self_us = SplitStatistic::of(&mut all.self_us, count, pace).await;
+        let own_us = Some(SplitStatistic::of(&mut all.own, count, pace).await);
+        out.endpoints.push(EndpointTimes { service, operation, duration_us, self_us, own_us });
     }
     out
 }
 
-/// Durations and self times of the spans of an endpoint.
+/// Durations, self times and own times of the spans of an endpoint.
 #[derive(Default)]
 struct EndpointValues {
     durations: Vec<u64>,
+    self_us: Vec<u64>,
     own: Vec<u64>,
 }
 

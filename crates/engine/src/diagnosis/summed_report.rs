@@ -197,6 +197,7 @@ fn times(name: &Endpoint, count: u64, [duration_us, self_us]: [Moments; 2]) -> E
         operation: name.operation.clone(),
         duration_us: of_all(duration_us, count),
         self_us: of_all(self_us, count),
+        own_us: None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Interior endpoints ranked by what improving them is worth, over every root endpoint at once (`docs/definitions/critical-path.md` section 6; paper 6.2).
 
-use crate::flame::Collapser;
 use crate::flame::shares::FewRequests;
+use crate::flame::{Collapser, HistogramsReport};
 use crate::ids::ReportEndpoint;
 use crate::requests::{PercentileRange, RangeFacts};
 use crate::run::request_pass::Rows;
@@ -89,6 +89,8 @@ pub struct ImpactRow {
     /// Where places are services: its own work, and what calls into it take outside its spans, in microseconds over all
     /// requests.
     pub service_us: Option<(u128, u128)>,
+    /// Its spans on critical paths, and all others, once they are counted; not of a service.
+    pub calls: Option<(u64, u64)>,
 }
 
 impl ImpactRow {
@@ -269,6 +271,17 @@ impl ImpactReport {
         self.rows.compact_sort_by_key(|row| (!row.is_listed(), std::cmp::Reverse(row.time_us())));
         let sum_us = self.rows.iter().map(ImpactRow::time_us).sum();
         self.facts = std::mem::take(&mut self.facts).by_weight_with_sum(sum_us);
+    }
+
+    /// Takes over from the histograms of the same requests how many spans of each endpoint are on critical paths, and how many
+    /// are not.
+    pub fn count_calls(&mut self, of: &HistogramsReport) {
+        for row in self.rows.iter_mut().filter(|row| row.service_us.is_none()) {
+            let endpoint = self.endpoints.get(row.endpoint.index());
+            let at =
+                endpoint.and_then(|name| of.calls.binary_search_by(|calls| calls.endpoint.cmp(name)).ok());
+            row.calls = at.map(|at| (of.calls[at].on_path, of.calls[at].off_path));
+        }
     }
 
     /// Returns the share of all latency spent in a row's endpoint, 0 to 1.

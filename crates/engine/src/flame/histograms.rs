@@ -5,7 +5,7 @@ use super::{Observer, PathTable, pack_sorted, unpack_sorted};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::Distribution;
-use pathlight_trace::{Endpoint, NO_ROW, Role, TraceSet, Tree};
+use pathlight_trace::{Endpoint, NO_ROW, RequestWork, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,6 +27,10 @@ pub enum Quantity {
     Callers,
     /// Most spans of a request that overlap in time (Fig. 18).
     Concurrency,
+    /// Work of a request in microseconds.
+    Work,
+    /// Parallelism of a request in percent.
+    Parallelism,
     /// Spans on the critical path of a request (Fig. 19).
     PathSpans,
     /// Distinct endpoints on the critical path of a request (Fig. 20).
@@ -39,13 +43,15 @@ pub enum Quantity {
 
 impl Quantity {
     /// All of them, in the order of the report.
-    pub const ALL: [Quantity; 10] = [
+    pub const ALL: [Quantity; 12] = [
         Quantity::Spans,
         Quantity::Endpoints,
         Quantity::Latency,
         Quantity::Depth,
         Quantity::Callers,
         Quantity::Concurrency,
+        Quantity::Work,
+        Quantity::Parallelism,
         Quantity::PathSpans,
         Quantity::PathEndpoints,
         Quantity::Appearances,
@@ -61,6 +67,8 @@ impl Quantity {
             Quantity::Depth => "longest_call_chain",
             Quantity::Callers => "callers_per_endpoint",
             Quantity::Concurrency => "max_concurrency",
+            Quantity::Work => "work_us",
+            Quantity::Parallelism => "parallelism_percent",
             Quantity::PathSpans => "critical_path_spans",
             Quantity::PathEndpoints => "critical_path_endpoints",
             Quantity::Appearances => "spans_per_endpoint",
@@ -77,6 +85,8 @@ impl Quantity {
             Quantity::Depth => "Longest call path",
             Quantity::Callers => "Callers per endpoint",
             Quantity::Concurrency => "Most spans at once",
+            Quantity::Work => "Work",
+            Quantity::Parallelism => "Work in % of latency",
             Quantity::PathSpans => "Spans on the path",
             Quantity::PathEndpoints => "Endpoints on the path",
             Quantity::Appearances => "Spans per endpoint",
@@ -86,7 +96,7 @@ impl Quantity {
 }
 
 /// Quantities of a request: the places of [`Quantity::ALL`] without those of endpoints.
-const OF_REQUESTS: usize = 7;
+const OF_REQUESTS: usize = 9;
 
 /// Histograms over the requests of a percentile range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -97,6 +107,19 @@ pub struct HistogramsReport {
     pub facts: RangeFacts,
     /// One distribution for each of [`Quantity::ALL`], in that order.
     pub distributions: Vec<(Quantity, Distribution)>,
+    /// Calls of each endpoint, by name; none of a summary.
+    pub calls: Vec<EndpointCalls>,
+}
+
+/// Spans of an endpoint over all requests, each trace once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndpointCalls {
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// Spans on critical paths.
+    pub on_path: u64,
+    /// All other spans.
+    pub off_path: u64,
 }
 
 /// Counts of quantities over some requests; merges with those of other requests into [`HistogramsReport`].
@@ -116,7 +139,6 @@ struct EndpointSums {
     callers: Vec<u32>,
 }
 
-/// Service and operation.
 /// Spans, spans on the path, and callers of an endpoint.
 type NameSums<'a> = (u64, u64, BTreeSet<&'a Endpoint>);
 
@@ -136,7 +158,8 @@ impl HistogramsPart {
                 sums.2.extend(endpoint.callers.iter().map(|&caller| &part.endpoints[caller as usize].name));
             }
         }
-        let [spans, unique, latency, depth, concurrency, path_spans, path_unique] = of_requests;
+        let [spans, unique, latency, depth, concurrency, work, parallelism, path_spans, path_unique] =
+            of_requests;
         let of_endpoints =
             |value: &dyn Fn(&NameSums<'_>) -> u64| -> Vec<u64> { endpoints.values().map(value).collect() };
         let values = [
@@ -146,6 +169,8 @@ impl HistogramsPart {
             depth,
             of_endpoints(&|sums| sums.2.len() as u64),
             concurrency,
+            work,
+            parallelism,
             path_spans,
             path_unique,
             of_endpoints(&|sums| sums.0),
@@ -155,7 +180,13 @@ impl HistogramsPart {
             values.sort_unstable();
             (quantity, Distribution::of_sorted(&values, BINS))
         });
-        HistogramsReport { range: Some(range), facts, distributions: distributions.collect() }
+        let distributions = distributions.collect();
+        let calls = endpoints.iter().map(|(endpoint, &(spans, on_path, _))| EndpointCalls {
+            endpoint: (*endpoint).clone(),
+            on_path,
+            off_path: spans.saturating_sub(on_path),
+        });
+        HistogramsReport { range: Some(range), facts, distributions, calls: calls.collect() }
     }
 }
 
@@ -172,6 +203,7 @@ pub struct HistogramsObserver {
     stamp: u32,
     depth: Vec<u32>,
     events: Vec<(u64, Event)>,
+    calls_of_span: Vec<(u64, u64)>,
 }
 
 /// In this order at one time, so that spans that touch do not overlap and an empty one overlaps what it lies in.
@@ -196,6 +228,7 @@ impl HistogramsObserver {
             stamp: 0,
             depth: Vec::new(),
             events: Vec::new(),
+            calls_of_span: Vec::new(),
         }
     }
 }
@@ -251,6 +284,7 @@ impl Observer for HistogramsObserver {
                 open -= 1;
             }
         }
+        let work = RequestWork::of(tree, root, &mut self.calls_of_span);
         let mut path_unique = 0;
         for entry in table.entries(request) {
             let endpoint = table.contexts()[entry.context as usize].1.0 as usize;
@@ -265,6 +299,8 @@ impl Observer for HistogramsObserver {
             facts.latency_us,
             u64::from(deepest),
             most,
+            work.work_us,
+            work.percent(),
             u64::from(facts.path_spans),
             path_unique,
         ];

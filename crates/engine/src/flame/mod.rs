@@ -31,7 +31,7 @@ pub use contexts::{Context, Contexts};
 pub use critical_path::{PathEntry, PathFinder, Segment};
 pub use exemplars::{ExemplarCandidates, ExemplarTargets};
 pub use folded::{TooDeep, fold};
-pub use histograms::{HistogramsObserver, HistogramsPart, HistogramsReport, Quantity};
+pub use histograms::{EndpointCalls, HistogramsObserver, HistogramsPart, HistogramsReport, Quantity};
 pub use report::{
     ContextNode, CriticalPathReport, Exemplar, Exemplars, PathSegment, RequestNode, RequestPath, RequestRow,
     RequestsReport, SpanName, SpanWaiting, TraceReport, Waiting, Weight,

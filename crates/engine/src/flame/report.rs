@@ -6,7 +6,7 @@ use crate::verdict::TimedSubject;
 use pathlight_base::statistics::{
     Percentiles, Weight as RequestWeight, Weights, percentile, weighted_sum_us,
 };
-use pathlight_trace::{Endpoint, Interner, SpanId, TraceSet};
+use pathlight_trace::{Endpoint, Interner, RequestWork, SpanId, TraceSet};
 use serde::{Deserialize, Serialize};
 
 /// A request picked as an example. A report may have a million of them, so it holds no texts.
@@ -218,6 +218,8 @@ pub struct TraceReport {
     pub start_us: u64,
     /// Latest end, relative.
     pub end_us: u64,
+    /// The work of the request.
+    pub work: RequestWork,
     /// Endpoints as (service, operation).
     pub endpoints: Vec<Endpoint>,
     /// Parent index, `u32::MAX` for a root.
@@ -390,6 +392,8 @@ pub struct RequestPath {
     pub root_span_id: String,
     /// Latency in microseconds: the sum of the segments.
     pub latency_us: u64,
+    /// Its work until its answer.
+    pub work: RequestWork,
     /// Segments in order of time on the moved clock; they partition the latency.
     pub segments: Vec<PathSegment>,
     /// Calling contexts, in pre-order, siblings by (service, operation).

@@ -15,8 +15,8 @@ use pathlight_base::encoding;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{LogHistogram, Percentiles, Weight, sort_weighted, weighted_sum_us};
 use pathlight_trace::{
-    AcceptedOverlaps, Endpoint, Flags, MAX_VALUES_PER_KEY, OverlapSweep, PathSettings, Quality,
-    ReadingCounts, ReadingObserver, RequestRoots, Role, SamplingCounts, TraceSet, Tree, is_measure, number,
+    CallsInSequence, Endpoint, Flags, MAX_VALUES_PER_KEY, PathSettings, Quality, ReadingCounts,
+    ReadingObserver, RequestRoots, Role, SamplingCounts, SequenceSweep, TraceSet, Tree, is_measure, number,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -139,8 +139,8 @@ pub struct OverviewReport {
     pub heap_bytes: u64,
     /// Data quality.
     pub quality: Quality,
-    /// Overlaps of calls in sequence that pass for clock skew.
-    pub overlaps: AcceptedOverlaps,
+    /// Overlaps of calls in sequence that pass for clock skew, and gaps between calls in sequence.
+    pub sequences: CallsInSequence,
     /// Counts of the findings of the rules for real traces.
     pub reading: ReadingCounts,
     /// Links between spans, and whether what they lead to is loaded.
@@ -264,7 +264,7 @@ pub(crate) struct OverviewPartial {
     end_us: u64,
     heap_bytes: u64,
     quality: Quality,
-    overlaps: AcceptedOverlaps,
+    sequences: CallsInSequence,
     reading: ReadingCounts,
     links: LinksPart,
     outside: OutsidePart,
@@ -311,7 +311,7 @@ impl OverviewPartial {
             sum.end_us = sum.end_us.max(part.end_us);
             sum.heap_bytes += part.heap_bytes;
             sum.quality.merge(&part.quality);
-            sum.overlaps.merge(&part.overlaps);
+            sum.sequences.merge(&part.sequences);
             sum.reading.merge(part.reading);
             sum.links.merge(part.links);
             sum.outside.merge(part.outside);
@@ -429,7 +429,7 @@ impl OverviewPartial {
             end_us: self.end_us,
             heap_bytes: self.heap_bytes,
             quality: self.quality,
-            overlaps: self.overlaps,
+            sequences: self.sequences,
             reading: self.reading,
             links: LinkCounts::default(),
             outside: self.outside,
@@ -548,7 +548,7 @@ struct OverviewRun {
     weights: Vec<Weight>,
     reading: ReadingObserver,
     outside: Outside,
-    sweep: OverlapSweep,
+    sweep: SequenceSweep,
     root_counts: RootCounts,
     unweighted: bool,
     /// Requests of the trace under way.
@@ -573,7 +573,7 @@ impl OverviewRun {
             weights: Vec::new(),
             reading: ReadingObserver::default(),
             outside: Outside::default(),
-            sweep: OverlapSweep::default(),
+            sweep: SequenceSweep::default(),
             root_counts: RootCounts::default(),
             unweighted: false,
             requests: Vec::new(),
@@ -612,7 +612,7 @@ impl OverviewRun {
             }
             self.is_loading = false;
             self.partial.quality.observe_trace(set, &self.tree);
-            self.partial.overlaps.observe_trace(&self.tree, &mut self.sweep);
+            self.partial.sequences.observe_trace(&self.tree, &mut self.sweep);
             self.reading.observe(set, &self.tree);
             self.observe(set);
             self.trace += 1;

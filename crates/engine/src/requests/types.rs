@@ -39,10 +39,12 @@ pub enum GroupBy {
     Shape,
     /// By root endpoint and the value of a tag.
     Tag(String),
+    /// By root endpoint and whether some span is of this service.
+    Through(String),
 }
 
 impl GroupBy {
-    /// Returns its word in options and addresses; of a tag `tag=KEY`.
+    /// Returns its word in options and addresses; of a tag `tag=KEY`, of a service `through=SERVICE`.
     pub fn key(&self) -> Cow<'static, str> {
         match self {
             GroupBy::Automatic => "automatic".into(),
@@ -50,6 +52,7 @@ impl GroupBy {
             GroupBy::Route => "route".into(),
             GroupBy::Shape => "shape".into(),
             GroupBy::Tag(key) => format!("tag={key}").into(),
+            GroupBy::Through(service) => format!("through={service}").into(),
         }
     }
 
@@ -60,7 +63,14 @@ impl GroupBy {
             "root" => GroupBy::Root,
             "route" => GroupBy::Route,
             "shape" => GroupBy::Shape,
-            _ => GroupBy::Tag(text.strip_prefix("tag=").filter(|key| !key.is_empty())?.to_owned()),
+            _ => {
+                let (way, name) = text.split_once('=').filter(|(_, name)| !name.is_empty())?;
+                match way {
+                    "tag" => GroupBy::Tag(name.to_owned()),
+                    "through" => GroupBy::Through(name.to_owned()),
+                    _ => return None,
+                }
+            }
         })
     }
 }
@@ -70,7 +80,7 @@ impl GroupBy {
 pub struct RequestType {
     /// The endpoint at the root.
     pub root: Endpoint,
-    /// The part of its requests: a route, `with` what they call, a tag with its value; empty: all.
+    /// The part of its requests: a route, `with` what they call, a tag with its value, `through` a service; empty: all.
     pub part: String,
 }
 
@@ -486,6 +496,12 @@ impl RequestTypes {
                     Some(value) => format!("{key}={value}"),
                     None => format!("(no {key})"),
                 }),
+                GroupBy::Through(service) => {
+                    let is_through = passes_through(set, row, end(), service);
+                    number(Some(is_through.into()), &|| {
+                        format!("{}through {service}", if is_through { "" } else { "not " })
+                    })
+                }
             };
             types.of.push(found);
         }
@@ -510,6 +526,13 @@ fn value_of<'a>(set: &'a TraceSet, root: u32, end: u32, key: &str) -> Option<&'a
         let own = set.tags.value(set.tag_set(row), key);
         own.or_else(|| set.tags.value(set.process_of(row).tags, key))
     })
+}
+
+/// Returns whether some span of a request is of this service.
+fn passes_through(set: &TraceSet, root: u32, end: u32, service: &str) -> bool {
+    let Some(service) = set.names.find(service) else { return false };
+    let is_inside = |row: &u32| *row == root || set.parent(*row) != NO_ROW && set.parent(*row) >= root;
+    (root..end).take_while(is_inside).any(|row| set.process_of(row).service == service)
 }
 
 #[cfg(test)]

@@ -169,3 +169,20 @@ fn ways_are_read_as_they_are_written() {
     }
     assert_eq!((GroupBy::parse("tag="), GroupBy::parse("x")), (None, None));
 }
+
+#[test]
+fn requests_are_of_types_by_whether_they_pass_through_a_service() {
+    let mut deep = calls(&["List"]);
+    deep.push((2, "third", "Read", &[]));
+    // The same service twice in one request is one pass.
+    deep.push((2, "third", "Read", &[]));
+    let set = set(&[deep, calls(&["List"]), calls(&[])]);
+    let through = |service: &str| parts(&set, &GroupBy::Through(service.to_owned())).1;
+    assert_eq!(through("third"), ["through third", "not through third", "not through third"]);
+    assert_eq!(through("back"), ["through back", "through back", "not through back"]);
+    assert_eq!(through("front"), ["through front"; 3], "the root's own");
+    assert_eq!(through("nobody"), ["not through nobody"; 3]);
+    let by = GroupBy::Through("a=b".to_owned());
+    assert_eq!((by.key().as_ref(), GroupBy::parse(&by.key())), ("through=a=b", Some(by.clone())));
+    assert_eq!((GroupBy::parse("through="), GroupBy::parse("thru=x")), (None, None));
+}

@@ -2,7 +2,7 @@
 
 use crate::flame::done::{DonePath, queue_endpoint};
 use crate::flame::{PathFinder, PathSegment, PathTable, RequestNode, RequestPath, RequestRow, Segment};
-use pathlight_trace::{NO_ROW, PathSettings, TraceSet, Tree};
+use pathlight_trace::{NO_ROW, PathSettings, RequestWork, TraceSet, Tree};
 use std::collections::BTreeMap;
 
 /// Returns the slowest of some requests that come by latency, fastest first. Ties at the end of the list are decided
@@ -47,6 +47,7 @@ pub(crate) fn path_of(
     let mut tree = Tree::default();
     tree.load_for(set, facts.trace, settings, table.roots);
     let root = facts.row - tree.first;
+    let work = RequestWork::of(&tree, root, &mut Vec::new());
     let mut segments = Vec::new();
     if let Some(done) = done {
         done.find(set, &tree, root);
@@ -106,6 +107,7 @@ pub(crate) fn path_of(
         trace_id: set.trace_id_text(facts.trace),
         root_span_id: set.span_id_text(facts.row),
         latency_us: facts.latency_us,
+        work,
         segments,
         nodes,
     }

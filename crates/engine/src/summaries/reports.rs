@@ -409,6 +409,6 @@ impl Summary {
             Distribution { n, mean, median: p50, p95, p99, min, max, is_log: true, edges: edges_us, counts }
         };
         let distributions = vec![(Quantity::Latency, latency)];
-        HistogramsReport { range: Some(choice.range), facts, distributions }
+        HistogramsReport { range: Some(choice.range), facts, distributions, calls: Vec::new() }
     }
 }

@@ -11,7 +11,7 @@ use pathlight_base::encoding;
 use pathlight_base::steps::in_blocks;
 use pathlight_trace::calls::{Unawaited, caller_stopped, unawaited};
 use pathlight_trace::{
-    Flags, NO_ROW, PathSettings, ReadingRule, RequestRoots, Role, TraceId, TraceSet, Tree,
+    Flags, NO_ROW, PathSettings, ReadingRule, RequestRoots, RequestWork, Role, TraceId, TraceSet, Tree,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -156,6 +156,7 @@ pub(super) fn trace(set: &TraceSet, query: &Trace) -> Option<TraceReport> {
         request_root: root,
         start_us: origin,
         end_us: last_us - origin,
+        work: RequestWork::of(tree, root, &mut Vec::new()),
         parent: tree.parent.clone(),
         ..TraceReport::default()
     };

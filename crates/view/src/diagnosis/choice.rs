@@ -16,16 +16,19 @@ pub enum DiagnosisList {
     Services,
     /// Layers 1 and 2: the times of every endpoint, over all traces and by request type.
     Layers,
+    /// Layers 3 and 4: the times of every position, by shape and by order.
+    Positions,
 }
 
 impl DiagnosisList {
     /// Every list, in the order of the page.
-    pub const ALL: [DiagnosisList; 5] = [
+    pub const ALL: [DiagnosisList; 6] = [
         DiagnosisList::Report,
         DiagnosisList::Tail,
         DiagnosisList::Places,
         DiagnosisList::Services,
         DiagnosisList::Layers,
+        DiagnosisList::Positions,
     ];
 
     /// Returns its value of `list=`.
@@ -36,6 +39,7 @@ impl DiagnosisList {
             DiagnosisList::Places => "places",
             DiagnosisList::Services => "services",
             DiagnosisList::Layers => "layers",
+            DiagnosisList::Positions => "positions",
         }
     }
 

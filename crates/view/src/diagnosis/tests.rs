@@ -151,7 +151,7 @@ fn each_list_has_a_file_of_its_own() {
         let csv = diagnosis::list_csv(list, Some(&report), Some(&sets)).unwrap();
         csv.split(',').next().unwrap().to_owned()
     });
-    assert_eq!(heads, ["level", "request_type", "request_type", "rank", "layer"]);
+    assert_eq!(heads, ["level", "request_type", "request_type", "rank", "layer", "layer"]);
     assert_eq!(diagnosis::list_csv(DiagnosisList::Places, Some(&report), None), None);
     assert_eq!(diagnosis::list_csv(DiagnosisList::Tail, None, Some(&sets)), None);
 }

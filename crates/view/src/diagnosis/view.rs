@@ -3,7 +3,7 @@
 use crate::address::Address;
 use crate::address::comparing::Against;
 use crate::diagnosis::choice::{DiagnosisChoice, DiagnosisList};
-use crate::diagnosis::tables::{layers_csv, places_csv, report_csv, services_csv};
+use crate::diagnosis::tables::{layers_csv, places_csv, positions_csv, report_csv, services_csv};
 use crate::diagnosis::words::statistic_words;
 use crate::say::tip::TipLine;
 use crate::timeline::chart::{Timeline, part_name};
@@ -42,6 +42,10 @@ pub fn list_words(list: DiagnosisList) -> (&'static str, &'static str) {
         DiagnosisList::Layers => (
             "Layers 1 and 2",
             "The times of every endpoint, over all traces (1) and in each request type (2)",
+        ),
+        DiagnosisList::Positions => (
+            "Layers 3 and 4",
+            "The times of every position and of its parts, in traces of one shape (3), and of one order of calls (4)",
         ),
     }
 }
@@ -236,6 +240,7 @@ pub fn list_csv(
         DiagnosisList::Places => sets.map(|sets| places_csv(&sets.places)),
         DiagnosisList::Services => sets.map(|sets| services_csv(&sets.culprit)),
         DiagnosisList::Layers => report.map(layers_csv),
+        DiagnosisList::Positions => report.map(positions_csv),
     }
 }
 

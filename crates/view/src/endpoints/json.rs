@@ -70,6 +70,12 @@ public_json! {
         share_interval: Option<[f64; 2]> = row.share_interval.map(ends),
         /// Requests that have it on their critical path.
         traces: u64 = row.requests,
+        /// Spans of the endpoint on critical paths; left out of a service, of a summary, and where they are not counted.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        calls_on_path: Option<u64> = row.calls.map(|(on_path, _)| on_path),
+        /// All other spans of the endpoint, likewise.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        calls_off_path: Option<u64> = row.calls.map(|(_, off_path)| off_path),
         /// Number of root endpoints it takes time of.
         root_endpoints: usize = row.affected.len(),
         /// `faster_percent` of `impact_us`: the upper bound of what that would save. What is really saved is less wherever
@@ -106,6 +112,8 @@ public_json! {
     /// | `latency_us` | latency of each request, in microseconds |
     /// | `longest_call_chain` | spans on the longest call chain of each request, its root included |
     /// | `max_concurrency` | most spans of each request that overlap in time; spans that touch do not |
+    /// | `work_us` | self times of the root and of all spans that it waits for, of each request, in microseconds |
+    /// | `parallelism_percent` | work of each request in percent of the duration of its root span |
     /// | `critical_path_spans`, `critical_path_endpoints` | spans, distinct endpoints on the critical path of each request |
     /// | `callers_per_endpoint` | distinct endpoints that call each endpoint |
     /// | `spans_per_endpoint`, `critical_path_spans_per_endpoint` | spans of each endpoint over all requests, and those of them on critical paths |

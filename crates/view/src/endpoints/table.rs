@@ -39,6 +39,9 @@ pub fn why_no_endpoint(range: PercentileRange, report: &ImpactReport) -> String 
     why
 }
 
+/// Group of the columns that count calls.
+const CALLS: &str = "Calls";
+
 /// Returns the title of the histograms.
 pub fn sizes_title(range: PercentileRange, report: &HistogramsReport) -> String {
     format!("Sizes of {}: {}", label(range), counted(report.facts.requests, "request"))
@@ -248,6 +251,18 @@ pub fn ranking() -> Table<ImpactLine> {
             |line: &ImpactLine| line.row.requests.into(),
         )
         .low(3),
+        Column::count("on-path", "On path", "Its calls that are on the critical path of their request", |line: &ImpactLine| {
+            line.row.calls.map(|(on_path, _)| on_path).into()
+        })
+        .group(CALLS)
+        .low(2)
+        .if_any(),
+        Column::count("off-path", "Off path", "Its calls that no critical path passes through", |line: &ImpactLine| {
+            line.row.calls.map(|(_, off_path)| off_path).into()
+        })
+        .group(CALLS)
+        .low(2)
+        .if_any(),
         Column::duration(
             "most",
             "At most",
@@ -315,6 +330,10 @@ pub fn ranking_csv(
         columns.push(number("waiting_us", |row| {
             row.line.row.service_us.map(|(_, waiting_us)| waiting_us).into()
         }));
+    }
+    if report.rows.iter().any(|row| row.calls.is_some()) {
+        columns.push(number("calls_on_path", |row| row.line.row.calls.map(|(on_path, _)| on_path).into()));
+        columns.push(number("calls_off_path", |row| row.line.row.calls.map(|(_, off_path)| off_path).into()));
     }
     if sums.is_some() {
         columns.push(number("sum", |row| row.line.sum.map(|(sum, _)| sum).into()));

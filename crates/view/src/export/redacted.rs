@@ -467,7 +467,11 @@ pub fn address(address: &Address, redaction: Redaction) -> Address {
         unweighted,
         // Without tags, weights stand under a name that is known.
         weight_key: weight_key.filter(|_| !tags),
-        by: if tags && matches!(by, GroupBy::Tag(_)) { GroupBy::default() } else { by },
+        by: match by {
+            GroupBy::Tag(_) if tags => GroupBy::default(),
+            GroupBy::Through(_) if names => GroupBy::default(),
+            by => by,
+        },
         chosen: None,
         comparison,
         filters: filters.collect(),

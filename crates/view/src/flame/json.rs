@@ -89,6 +89,10 @@ public_json! {
         root_span_id: &'a str = &path.root_span_id,
         /// Latency in microseconds: the sum of the segments.
         latency_us: u64 = path.latency_us,
+        /// Work in microseconds: the self times of the root and of all spans that it waits for.
+        work_us: u64 = path.work.work_us,
+        /// Work by the duration of the root span: how many spans work at once on average, at least 1.
+        parallelism: f64 = path.work.parallelism(),
         /// Segments in order of time on the moved clock; they partition the root span, or with `--until done` all until
         /// everything is done.
         segments: Vec<OneSegment<'a>> = path.segments.iter().map(OneSegment::of).collect(),

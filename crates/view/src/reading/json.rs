@@ -6,7 +6,7 @@ use pathlight_engine::findings::Tops;
 use pathlight_engine::queries::OverviewReport;
 use pathlight_engine::queues::LinkCounts;
 use pathlight_ingest::FileReport;
-use pathlight_trace::{AcceptedOverlaps, ClockPair, Coverage, Endpoint, FoundCount, NameCount, Quality};
+use pathlight_trace::{ClockPair, Coverage, Endpoint, FoundCount, NameCount, Quality, SequenceTimes};
 use std::collections::BTreeMap;
 
 public_json! {
@@ -44,7 +44,9 @@ public_json! {
         /// before what is unattached.
         outside: Vec<TopsOf<'a>> = [true, false].into_iter().flat_map(|kind| tops(overview, kind)).collect(),
         /// Overlaps of calls in sequence that pass for clock skew.
-        accepted_overlaps: OverlapsOf<'a> = OverlapsOf::of(&overview.overlaps),
+        accepted_overlaps: SequenceTimesOf<'a> = SequenceTimesOf::of(&overview.sequences.overlaps),
+        /// Gaps between calls in sequence: from the end of the one before to the start.
+        gaps: SequenceTimesOf<'a> = SequenceTimesOf::of(&overview.sequences.gaps),
         /// Findings of the rules for real traces, by `overlay`, `callees`, `several-callees`, `waiting`, `templates`,
         /// `nobody-waits`, `consumers` (whose parent is no producer), `clocks`, `gave-up` (callees that began after
         /// their caller gave up), `stopped-waiting` (callees that were cut at the end of their call), `roots` (roots
@@ -64,12 +66,12 @@ public_json! {
 }
 
 public_json! {
-    /// Overlaps of calls in sequence that pass for clock skew.
-    OverlapsOf<'a>(overlaps: &'a AcceptedOverlaps) {
+    /// Overlaps of calls in sequence that pass for clock skew, or gaps between calls in sequence.
+    SequenceTimesOf<'a>(times: &'a SequenceTimes) {
         #[serde(flatten)]
-        counts: &'a AcceptedOverlaps = overlaps,
+        counts: &'a SequenceTimes = times,
         /// Mean of these; 0 without any.
-        mean_us: f64 = overlaps.mean_us(),
+        mean_us: f64 = times.mean_us(),
     }
 }
 

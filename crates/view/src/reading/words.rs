@@ -6,7 +6,9 @@ use pathlight_base::format::{self, agreeing, count, counted, duration, duration_
 use pathlight_engine::queries::OverviewReport;
 use pathlight_engine::queues::LinkCounts;
 use pathlight_engine::requests::{RangeFacts, Until};
-use pathlight_trace::{Coverage, NameCount, Quality, ReadingCounts, ReadingFinding, ReadingRule};
+use pathlight_trace::{
+    CallsInSequence, Coverage, NameCount, Quality, ReadingCounts, ReadingFinding, ReadingRule, SequenceTimes,
+};
 use std::borrow::Cow;
 
 /// A peculiarity of the traces, and its meaning for the numbers.
@@ -269,21 +271,54 @@ pub fn rule_words(rule: ReadingRule) -> &'static str {
     }
 }
 
-/// Returns what is said of the overlaps of calls in sequence that pass for clock skew, and their distribution: from,
-/// to and how many; `None` without any.
-pub fn overlaps(overview: &OverviewReport) -> Option<(String, Vec<(String, u64)>)> {
-    let overlaps = &overview.overlaps;
-    let words = format!(
-        "They begin before the call that they come after has ended, by so little that clocks explain it: {} on average, {} at \
-         most, in {} of the traces. Such calls count as one after the other.",
-        duration(overlaps.mean_us()),
-        duration_us(overlaps.max_us),
-        share_of(overlaps.traces, overview.traces)
+/// Overlaps of calls in sequence, or gaps between them, as words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SequenceNote {
+    /// Calls it is about.
+    pub calls: u64,
+    /// What they are, behind their number.
+    pub what: &'static str,
+    /// How long the times are, and what they mean.
+    pub words: String,
+    /// The distribution: from and to, and how many.
+    pub bins: Vec<(String, u64)>,
+    /// Name in tests.
+    pub test: &'static str,
+}
+
+/// Returns what is said of the overlaps of calls in sequence that pass for clock skew, and of the gaps between calls in
+/// sequence; what there is none of is left out.
+pub fn sequences(overview: &OverviewReport) -> Vec<SequenceNote> {
+    let times = |times: &SequenceTimes| {
+        format!(
+            "{} on average, {} at most, in {} of the traces",
+            duration(times.mean_us()),
+            duration_us(times.max_us),
+            share_of(times.traces, overview.traces)
+        )
+    };
+    let note = |of: &SequenceTimes, (what, test): (&'static str, &'static str), words: String| {
+        let bins = of
+            .bins()
+            .map(|(from, to, count)| (format!("{} to below {}", duration_us(from), duration_us(to)), count));
+        SequenceNote { calls: of.calls, what, words, bins: bins.collect(), test }
+    };
+    let CallsInSequence { overlaps, gaps } = &overview.sequences;
+    let overlaps = note(
+        overlaps,
+        ("overlap the one before", "quality-overlaps"),
+        format!(
+            "They begin before the call that they come after has ended, by so little that clocks explain it: {}. Such calls \
+             count as one after the other.",
+            times(overlaps)
+        ),
     );
-    let bins = overlaps
-        .bins()
-        .map(|(from, to, count)| (format!("{} to below {}", duration_us(from), duration_us(to)), count));
-    (overlaps.calls > 0).then(|| (words, bins.collect()))
+    let gaps = note(
+        gaps,
+        ("begin after the one before has ended", "quality-gaps"),
+        format!("From the end of the call that they come after to their start: {}.", times(gaps)),
+    );
+    [overlaps, gaps].into_iter().filter(|note| note.calls > 0).collect()
 }
 
 #[cfg(test)]

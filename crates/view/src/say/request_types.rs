@@ -5,12 +5,19 @@ use pathlight_base::format;
 use pathlight_engine::queries::OverviewReport;
 use pathlight_engine::requests::GroupBy;
 
-/// Returns what may tell request types apart, as the word of the address and in words: first the ways that need no tag.
-/// The chosen way is one of them, even if these traces do not have its tag.
+/// Services that are offered: a menu of more is no choice.
+const MOST_SERVICES: usize = 200;
+
+/// Returns what may tell request types apart, as the word of the address and in words: first the ways that need no tag, then
+/// tags, then services. The chosen way is one of them, even if these traces do not have its tag or service.
 pub fn choices(overview: &OverviewReport, chosen: &GroupBy) -> Vec<(String, String)> {
     let plain = [GroupBy::Automatic, GroupBy::Root, GroupBy::Route, GroupBy::Shape];
     let mut choices: Vec<GroupBy> = plain.to_vec();
     choices.extend(keys(overview, None).into_iter().map(GroupBy::Tag));
+    let services = overview.service_names();
+    if services.len() > 1 {
+        choices.extend(services.into_iter().take(MOST_SERVICES).map(GroupBy::Through));
+    }
     if !choices.contains(chosen) {
         choices.push(chosen.clone());
     }
@@ -25,6 +32,7 @@ pub fn name(by: &GroupBy) -> String {
         GroupBy::Route => "Route".to_owned(),
         GroupBy::Shape => "What they call".to_owned(),
         GroupBy::Tag(key) => format!("Tag {}", format::printable(key)),
+        GroupBy::Through(service) => format!("Through {}", format::printable(service)),
     }
 }
 
@@ -54,6 +62,7 @@ pub fn why(overview: &OverviewReport, chosen: &GroupBy, is_kept: bool) -> &'stat
         (_, GroupBy::Route) => "Grouped by root endpoint and route.",
         (_, GroupBy::Shape) => "Grouped by root endpoint and what they call.",
         (_, GroupBy::Tag(_)) => "Grouped by root endpoint and the value of a tag.",
+        (_, GroupBy::Through(_)) => "Grouped by root endpoint and whether they pass through a service.",
         _ => "Grouped by root endpoint.",
     }
 }
@@ -61,6 +70,7 @@ pub fn why(overview: &OverviewReport, chosen: &GroupBy, is_kept: bool) -> &'stat
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pathlight_engine::queries::EndpointCount;
 
     #[test]
     fn every_way_can_be_chosen_and_the_chosen_tag_is_offered() {
@@ -70,6 +80,17 @@ mod tests {
         assert_eq!(offered.len(), 5);
         assert_eq!(offered[4], ("tag=host".to_owned(), "Tag host".to_owned()));
         assert!(offered.iter().all(|(key, _)| GroupBy::parse(key).is_some()));
+        let endpoint = |service: &str| EndpointCount {
+            service: service.to_owned(),
+            operation: "GET".to_owned(),
+            spans: 1,
+        };
+        let endpoints = ["web", "cart", "web"].map(endpoint).to_vec();
+        let overview = OverviewReport { endpoints, ..overview };
+        let offered = choices(&overview, &GroupBy::Through("gone".to_owned()));
+        let words: Vec<&str> = offered[4..].iter().map(|(_, words)| words.as_str()).collect();
+        assert_eq!(words, ["Through cart", "Through web", "Through gone"]);
+        assert_eq!(offered[4].0, "through=cart");
         assert!(why(&overview, &GroupBy::Automatic, false).starts_with("Grouped by root endpoint"));
     }
 }

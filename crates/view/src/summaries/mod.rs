@@ -5,6 +5,6 @@ pub(crate) mod json;
 mod words;
 
 pub use words::{
-    COMPARES_ALL, DIAGNOSIS_ONLY, FLOW_ONLY, Known, NO_AGGREGATE, NO_CHANGED_PLACES, NO_FINDINGS, Node,
-    Selected, SummedEndpointRow, facts, known_requests, lacking, lacks, notes, together,
+    COMPARES_ALL, DIAGNOSIS_ONLY, FLOW_ONLY, Known, NO_AGGREGATE, NO_CHANGED_PLACES, NO_FINDINGS,
+    NO_POSITIONS, Node, Selected, SummedEndpointRow, facts, known_requests, lacking, lacks, notes, together,
 };

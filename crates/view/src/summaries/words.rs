@@ -68,6 +68,10 @@ pub const NO_AGGREGATE: &str = "An aggregate trace stands for traces of one stru
                                 Below stand the parts of spans that take the time; the flame graph has an example of each \
                                 call path by its id. Load the traces, or some of them, to see where in a trace they lie.";
 
+/// Note instead of layers 3 and 4 of a diagnosis.
+pub const NO_POSITIONS: &str = "Layers 3 and 4 are about traces of one structure, and a summary holds sums over all. Load the \
+                                traces, or some of them, to see them.";
+
 /// Words in place of places that changed between two sides, one of which is a summary.
 pub const NO_CHANGED_PLACES: &str = "Changed places and services are found in the spans of both sides, and a summary holds \
                                      sums over them. Compare shows what changed, service by service.";

@@ -85,7 +85,13 @@ pub fn summary(report: &TraceReport) -> Option<Sentence> {
     let words = words.number(share(*time_us as f64 / latency_us.max(1) as f64));
     let words = words.text(") on the critical path. Most self time there: ").name(name).text(", ");
     let words = words.number(duration_us(us)).text(" in ");
-    Some(words.number(counted(spans.len() as u64, "span")).text("."))
+    let words = words.number(counted(spans.len() as u64, "span")).text(".");
+    let work = report.work;
+    if work.percent() <= 100 {
+        return Some(words);
+    }
+    let words = words.text(" Its spans work for ").number(duration_us(work.work_us)).text(" in all, ");
+    Some(words.number(format!("{:.1}", work.parallelism())).text(" of them at once on average."))
 }
 
 /// Returns the span of an endpoint with most self time on the critical path of a trace; `None` if it has none there.
@@ -314,6 +320,7 @@ mod tests {
     use super::*;
     use crate::table::{CellText, Rows as _};
     use pathlight_engine::verdict::{ServicePart, Subject};
+    use pathlight_trace::RequestWork;
 
     fn report() -> TraceReport {
         let endpoint = |operation: &str| Endpoint::new("shop", operation);
@@ -372,6 +379,11 @@ mod tests {
         let own = TraceReport { segment_end_us: vec![40, 70, 100], ..own };
         assert_eq!(words(&own), named("query @ shop", 70, "1 span"));
         assert_eq!(words(&TraceReport::default()), None);
+        let wide = TraceReport { work: RequestWork { work_us: 240, root_us: 100 }, ..report() };
+        let said = words(&wide).unwrap();
+        let works =
+            format!("Its spans work for {} in all, 2.4 of them at once on average.", duration_us(240_u64));
+        assert!(said.ends_with(&works), "{said}");
     }
 
     #[test]

@@ -91,6 +91,10 @@ pub async fn the_report_is_that_of_the_binary_and_its_lines_lead_to_evidence(pag
     let layers = page.attributes("[data-test='layer-row'][data-layer='1']", "data-operation").await?;
     ensure(!layers.is_empty(), || "layer 1 is empty".to_owned())?;
     page.picture("diagnosis-layers").await?;
+    page.click("[data-test='list-positions']").await?;
+    page.ready().await?;
+    let positions = page.attributes("[data-test='layer-row'][data-layer='3']", "data-operation").await?;
+    ensure(!positions.is_empty(), || "layer 3 is empty".to_owned())?;
     page.click("[data-test='list-report']").await?;
     page.ready().await?;
     // The evidence of a line, one click away.

@@ -174,7 +174,7 @@ pub async fn histograms_are_enlarged_and_saved(page: &Page) -> Outcome {
     let saved = caught(page, &[menu, "[data-test='sizes-view'] [data-test='export-json']"]).await?;
     same("JSON", serde_json::from_str::<Value>(&saved)?, native(&["histograms", "--json"], &[&file])?)?;
     let svg = caught(page, &[menu, "[data-test='sizes-view'] [data-test='export-svg']"]).await?;
-    same("panels", svg.matches("n = ").count(), 10)?;
+    same("panels", svg.matches("n = ").count(), 12)?;
     let [x, y, width, height] = page.place("[data-test='sizes']").await?;
     page.click_at(x + width / 10.0, y + height / 4.0, 1).await?;
     let enlarged = "return document.querySelector(\"[data-test='sizes']\").dataset.enlarged";
