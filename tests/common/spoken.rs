@@ -178,6 +178,7 @@ fn messages() -> Vec<Vec<u8>> {
         queries::PathsAtLatencies { selection: selection() }.to_message(),
         queries::ServiceMap { selection: selection(), baseline: Some(selection()) }.to_message(),
         queries::NearestNormal { of: trace(), selection: selection() }.to_message(),
+        queries::FlowVariants { selection: selection(), parent: Some(root()), settings }.to_message(),
     ]
     .into()
 }

@@ -52,6 +52,7 @@ mod analysis {
     mod tag_sums;
     mod timeouts;
     mod trend;
+    mod variants;
 }
 mod cases;
 mod chart;

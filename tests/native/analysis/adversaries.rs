@@ -319,6 +319,7 @@ proptest! {
         cases.add(fault.clone());
         cases.add(queries::FlowParents { selection: whole.clone() });
         cases.add(queries::Flow { selection: whole.clone(), parent, settings });
+        cases.add(queries::FlowVariants { selection: whole.clone(), parent: Some(root.clone()), settings });
         cases.add(queries::FlowEvaluation { selection: whole.clone(), settings, min_children: 1 });
         cases.add(queries::WhatIf { selection: whole.clone(), baseline: None, settings, changes: Changes::default() });
         cases.add(queries::Savings { selection: whole.clone(), settings });

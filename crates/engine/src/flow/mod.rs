@@ -32,6 +32,7 @@ pub(crate) mod summed;
 mod target;
 mod timeout;
 mod trials;
+mod variants;
 mod walk;
 mod whatif;
 
@@ -64,5 +65,9 @@ pub use summed::{MOST_NODES, NoFlow, REPEATS};
 pub use target::{AnyWay, CallBudget, Quantile, TargetPart, TargetReport, TargetWay};
 pub use timeout::TimeoutReport;
 pub use trials::{TrialSums, TrialsRun};
+pub use variants::{
+    Decider, Feature, FeatureCounts, FeatureOf, FlowVariant, FlowVariantsReport, VariantCall, VariantCallees,
+    VariantKey,
+};
 pub use walk::{CalleeCounter, CalleesFor, FlowWalk, Invocations, Observe, Visit, Within};
 pub use whatif::{ShareChange, WhatIfLatencies, WhatIfReport, WhatIfRun, WhichRequests};

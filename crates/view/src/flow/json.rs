@@ -4,9 +4,9 @@ use crate::flow::capacity::Capacities;
 use crate::json::parts::{Text, pretty, public_json};
 use pathlight_base::statistics::Percentiles;
 use pathlight_engine::flow::{
-    ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, HeadroomReport,
-    HeadroomRow, ParalleliseReport, Quantile, Saving, SavingsReport, SerialGroup, ServiceCapacity, Slower,
-    SyncNode, TargetReport, TimeoutReport, WhatIfReport,
+    Decider, ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, FlowVariant,
+    FlowVariantsReport, HeadroomReport, HeadroomRow, ParalleliseReport, Quantile, Saving, SavingsReport,
+    SerialGroup, ServiceCapacity, Slower, SyncNode, TargetReport, TimeoutReport, VariantCall, WhatIfReport,
 };
 use pathlight_engine::verdict::service_map::{MapCall, MapService, MapTime, ServiceMapReport};
 use pathlight_trace::Endpoint;
@@ -84,6 +84,39 @@ public_json! {
         from: Vec<&'a str> = sync.from.iter().map(|&node| report.label(node)).collect(),
         /// Names of nodes that start.
         to: Vec<&'a str> = sync.to.iter().map(|&node| report.label(node)).collect(),
+    }
+}
+
+public_json! {
+    /// With `--variants`: which calls the invocations of the parent make, how many make the same ones, the flow of each, and what
+    /// decides which.
+    Variants<'a>(report: &'a FlowVariantsReport) {
+        /// The parent endpoint as `[service, operation]`.
+        parent: &'a Endpoint = &report.parent,
+        /// Its invocations, those that make no call too.
+        invocations: u64 = report.invocations,
+        /// The variants with the most invocations, these first: at most 8, of at least 5 invocations each.
+        variants: Vec<Variant<'a>> = report.variants.iter().map(Variant::of).collect(),
+        /// Number of variants that are not listed.
+        others: u64 = report.others,
+        /// Invocations of these.
+        other_invocations: u64 = report.other_invocations,
+    }
+}
+
+public_json! {
+    /// Invocations that make the same calls.
+    Variant<'a>(variant: &'a FlowVariant) {
+        /// Their number.
+        invocations: u64 = variant.invocations,
+        /// Whether they are in error.
+        error: bool = variant.is_error,
+        /// Their calls, by name.
+        calls: &'a [VariantCall] = &variant.calls,
+        /// What nearly all of these invocations have and few others, the best first, at most 3.
+        decided_by: &'a [Decider] = &variant.deciders,
+        /// The flow of these invocations alone.
+        flow: Flow<'a> = Flow::of(&variant.flow),
     }
 }
 
@@ -331,6 +364,14 @@ pub fn service_map(report: &ServiceMapReport) -> Text {
 /// Only if serde_json refuses a number, which no report holds.
 pub fn flow(report: &FlowReport) -> Text {
     pretty(&Flow::of(report))
+}
+
+/// Returns the JSON of `flow --variants`.
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn flow_variants(report: &FlowVariantsReport) -> Text {
+    pretty(&Variants::of(report))
 }
 
 /// Returns the JSON of `flow` without a parent.

@@ -15,6 +15,7 @@ pub mod target;
 #[cfg(test)]
 mod tests;
 pub mod timeout;
+pub mod variants;
 pub mod written;
 
 pub use table::{

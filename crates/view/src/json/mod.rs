@@ -20,7 +20,7 @@ pub use crate::findings::json::findings;
 pub use crate::flame::json::{critical_path, per_request};
 pub use crate::flow::json::{
     flow, flow_capacity, flow_evaluation, flow_headroom, flow_parents, flow_target, flow_timeout,
-    parallelise, savings, service_map, what_if,
+    flow_variants, parallelise, savings, service_map, what_if,
 };
 pub use crate::heatmap::json::{heatmap, summary};
 pub use crate::queues::json::queues;

@@ -76,6 +76,7 @@ fn reports() -> Vec<Report> {
         Report::new::<deployments::json::Deployments>("## deployments"),
         Report::new::<flow::json::Flow>("## flow"),
         Report::new::<flow::json::Parents>("### flow, without a parent"),
+        Report::new::<flow::json::Variants>("### flow --variants"),
         Report::new::<EvaluationReport>("### flow --evaluate"),
         Report::new::<flow::json::WhatIf>("### flow --what-if"),
         Report::new::<flow::json::Savings>("### flow --savings"),

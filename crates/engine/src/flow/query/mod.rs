@@ -10,6 +10,7 @@ mod parents;
 mod savings;
 mod target;
 mod timeout;
+mod variants;
 mod what_if;
 
 pub use capacity::Capacity;
@@ -24,6 +25,7 @@ pub use savings::Savings;
 pub(crate) use savings::savings;
 pub use target::Target;
 pub use timeout::Timeout;
+pub use variants::FlowVariants;
 pub(crate) use what_if::DoneWhatIfPass;
 pub use what_if::WhatIf;
 pub(crate) use what_if::what_if;

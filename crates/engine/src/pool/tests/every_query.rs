@@ -131,6 +131,7 @@ fn every() -> Vec<Vec<u8>> {
         queries::Deployments { selection: all(), key: None }.to_message(),
         queries::NearestNormal { of: trace(), selection: all() }.to_message(),
         queries::Capacity { selection: all(), settings }.to_message(),
+        queries::FlowVariants { selection: all(), parent: None, settings }.to_message(),
     ]
     .into()
 }
