@@ -31,6 +31,11 @@ pub fn want(page: Page, address: &Address) {
     let baseline = address.has_baseline().then(|| address.side(ComparedSide::A));
     match panel {
         FlowPanel::Calls => {}
+        FlowPanel::Variants => {
+            if parent.is_some() {
+                queries.variants.want(page, queries::FlowVariants { selection, parent, settings });
+            }
+        }
         FlowPanel::WhatIf => {
             let changes = choice.changes.clone();
             queries.what_if.want(page, queries::WhatIf { selection, baseline, settings, changes });
@@ -76,7 +81,11 @@ pub fn want(page: Page, address: &Address) {
     }
     let is_modelled = !matches!(
         panel,
-        FlowPanel::Calls | FlowPanel::Prediction | FlowPanel::Deployments | FlowPanel::Queues
+        FlowPanel::Calls
+            | FlowPanel::Variants
+            | FlowPanel::Prediction
+            | FlowPanel::Deployments
+            | FlowPanel::Queues
     );
     if is_modelled {
         let min_children = if choice.paper { 5 } else { 2 };

@@ -17,6 +17,8 @@ pub enum FlowPanel {
     /// The calls as a table.
     #[default]
     Calls,
+    /// Which calls invocations make, and what decides which.
+    Variants,
     /// Latencies before and after a change.
     WhatIf,
     /// Changes that bring a percentile of the latency down to a target.
@@ -39,8 +41,9 @@ pub enum FlowPanel {
 
 impl FlowPanel {
     /// Every panel, in the order of the page.
-    pub const ALL: [FlowPanel; 10] = [
+    pub const ALL: [FlowPanel; 11] = [
         FlowPanel::Calls,
+        FlowPanel::Variants,
         FlowPanel::WhatIf,
         FlowPanel::Target,
         FlowPanel::Headroom,
@@ -64,6 +67,7 @@ impl FlowPanel {
     pub fn key(self) -> &'static str {
         match self {
             FlowPanel::Calls => "calls",
+            FlowPanel::Variants => "variants",
             FlowPanel::WhatIf => "whatif",
             FlowPanel::Target => "target",
             FlowPanel::Headroom => "headroom",

@@ -35,6 +35,10 @@ pub fn services(report: &FlowReport) -> Vec<(String, f64)> {
 pub fn panel_words(panel: FlowPanel) -> (&'static str, &'static str) {
     match panel {
         FlowPanel::Calls => ("Calls", "Every call with its latency and wait"),
+        FlowPanel::Variants => (
+            "Variants",
+            "Which calls its invocations make: hits, misses, errors side by side, and what decides which",
+        ),
         FlowPanel::WhatIf => {
             ("What if", "The whole request, were some calls faster, slower, gone or side by side")
         }
