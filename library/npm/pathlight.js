@@ -28,6 +28,8 @@ const QUESTIONS = [
   "capacity",
   "whatIf",
   "target",
+  "cheapest",
+  "variants",
   "diagnosis",
   "anomaly",
   "errors",

@@ -18,6 +18,7 @@ use pathlight_engine::run::native::NativePool;
 use pathlight_trace::Endpoint;
 use pathlight_view::flow::capacity::{self, Capacities, CapacityLine, Utilisation};
 use pathlight_view::flow::changes::no_answer_waits;
+use pathlight_view::flow::cheapest;
 use pathlight_view::flow::headroom::{self, HeadroomLine};
 use pathlight_view::flow::parallelise::{self, SerialLine};
 use pathlight_view::flow::savings::{self, SavingLine};
@@ -53,7 +54,9 @@ pub struct Args {
     /// Change the own work of an endpoint (its self time): SERVICE:OPERATION=-50%, =+20%, =+500us, =-2ms; or of all
     /// endpoints of a service (own:SERVICE=-50%), or what all calls into it or out of it wait (in:SERVICE, out:SERVICE), or
     /// what messages wait in a queue (queue:NAME, or of one without a name whoever receives: queue:SERVICE:OPERATION), which
-    /// changes requests with --until done; =usual stands for what these usually take; or what calls spend in the network
+    /// changes requests with --until done; =20ms is what it takes then; * in the name of an endpoint stands for any letters
+    /// (*:GET*=+20%); call:SERVICE:OPERATION=20ms is of whole calls, and SERVICE:OPERATION<=200ms or in:SERVICE<=200ms lets no call take
+    /// longer, as an objective does; =usual stands for what these usually take; or what calls spend in the network
     /// (network:A>B=-50%, * for any service; network:A>B@KEY=within, of those between two values of a tag of processes); or let all
     /// of a service run in one place (move:SERVICE@KEY=VALUE); may be repeated
     #[arg(long, value_name = "CHANGE", value_parser = written::change, conflicts_with = "savings", group = "asks_usual")]
@@ -79,6 +82,10 @@ pub struct Args {
     #[arg(long, value_name = "PERCENTILE=TIME", value_parser = written::target, group = "asks_usual",
           conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "parallelise", "variants"])]
     target: Option<(Quantile, u64)>,
+    /// Find the cheapest set of these changes that reaches the target: a change as for --what-if, and its price:
+    /// 'in:SERVICE=-50% costs 3'; may be repeated. Of up to 12 the answer is exact
+    #[arg(long, value_name = "CHANGE costs PRICE", requires = "target", value_parser = option)]
+    option: Vec<String>,
     /// Say how many times as long the own work of each service, and the calls of each endpoint, may take before a percentile of the
     /// latency exceeds a time: p99=300ms
     #[arg(long, value_name = "PERCENTILE=TIME", value_parser = written::target,
@@ -135,8 +142,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             Some(name) => Some(endpoint(&pool, name)?),
             None if selection.root == RootEndpoint::TraceRoots => {
                 let parents = pool.run(queries::FlowParents { selection: selection.clone() })?;
-                let first = FlowParent::by_worth(&parents).first().copied();
-                first.map(|at| Endpoint::new(&parents[at].service, &parents[at].operation))
+                FlowParent::most_worth(&parents)
             }
             None => None,
         };
@@ -160,6 +166,19 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             json::parallelise(&report, Some(&test))? + "\n"
         } else {
             parallelise_text(&Rc::new(report), &test, rows)
+        }
+    } else if let (Some((quantile, target_us)), false) = (args.target, args.option.is_empty()) {
+        if args.option.len() > queries::Cheapest::MOST {
+            return Err(Failure::Usage(format!("at most {} options", queries::Cheapest::MOST)));
+        }
+        let options = written::options(pool.sessions(), &args.option).map_err(Failure::Usage)?;
+        let test = back_test(&mut pool, &selection, settings, min_children)?;
+        let query = queries::Cheapest { selection, baseline, settings, quantile, target_us, options };
+        let report = pool.run(query)?;
+        if common.json {
+            json::flow_cheapest(&report, Some(&test))? + "\n"
+        } else {
+            format!("{}\n\n{}\n", cheapest::sentence(&report), prediction::back_test_words(Some(&test)))
         }
     } else if let Some((quantile, target_us)) = args.target {
         let test = back_test(&mut pool, &selection, settings, min_children)?;
@@ -225,6 +244,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         if common.json { json::flow(&report)? + "\n" } else { flow_text(&Rc::new(report), rows) }
     };
     if common.json { common.print(&text) } else { common.print_text(&text) }
+}
+
+/// Checks that an option is written like one; what it names is known once the files are loaded.
+fn option(text: &str) -> Result<String, &'static str> {
+    written::priced(text).map(|_| text.to_owned())
 }
 
 fn settings(args: &Args) -> FlowSettings {

@@ -3,6 +3,7 @@
 pub mod capacity;
 pub mod changes;
 pub mod chart;
+mod cheapest;
 pub mod deployments;
 pub mod facts;
 pub mod headroom;

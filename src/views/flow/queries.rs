@@ -8,6 +8,7 @@ use pathlight_trace::Endpoint;
 use pathlight_view::address::Address;
 use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::flow;
+use pathlight_view::flow::cheapest;
 use pathlight_view::flow::choice::FlowPanel;
 
 /// Asks what the view shows.
@@ -42,6 +43,13 @@ pub fn want(page: Page, address: &Address) {
         }
         FlowPanel::Target => {
             if let Some((quantile, target_us)) = choice.target {
+                let options = cheapest::priced(&choice.changes, &choice.prices);
+                if !options.is_empty() {
+                    let (selection, baseline) = (selection.clone(), baseline.clone());
+                    let query =
+                        queries::Cheapest { selection, baseline, settings, quantile, target_us, options };
+                    queries.cheapest.want(page, query);
+                }
                 queries
                     .target
                     .want(page, queries::Target { selection, baseline, settings, quantile, target_us });

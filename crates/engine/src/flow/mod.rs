@@ -10,6 +10,7 @@ mod calls;
 mod capacity;
 mod changed;
 mod changes;
+mod cheapest;
 mod done;
 mod faster;
 mod graph;
@@ -43,6 +44,7 @@ pub use changes::{
     CallTarget, CallTimeout, CallsBeside, CallsBetween, ChangeOf, Changes, LatencyChange, Move, Parallel,
     QueueName, QueueTimeChange, SubjectChange, SubjectTime, WaitChange, WaitTime,
 };
+pub use cheapest::{CheapestReport, ChosenChange, PricedChanges};
 pub use graph::{FlowGraph, LearnedEdge, Relation, SyncNode};
 pub use headroom::{HeadroomReport, HeadroomRow, Slower};
 pub use levels::{Level, MendedLatency};

@@ -4,9 +4,10 @@ use crate::flow::capacity::Capacities;
 use crate::json::parts::{Text, pretty, public_json};
 use pathlight_base::statistics::Percentiles;
 use pathlight_engine::flow::{
-    Decider, ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, FlowVariant,
-    FlowVariantsReport, HeadroomReport, HeadroomRow, ParalleliseReport, Quantile, Saving, SavingsReport,
-    SerialGroup, ServiceCapacity, Slower, SyncNode, TargetReport, TimeoutReport, VariantCall, WhatIfReport,
+    CheapestReport, Decider, ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport,
+    FlowVariant, FlowVariantsReport, HeadroomReport, HeadroomRow, ParalleliseReport, Quantile, Saving,
+    SavingsReport, SerialGroup, ServiceCapacity, Slower, SyncNode, TargetReport, TimeoutReport, VariantCall,
+    WhatIfReport,
 };
 use pathlight_engine::verdict::service_map::{MapCall, MapService, MapTime, ServiceMapReport};
 use pathlight_trace::Endpoint;
@@ -193,6 +194,17 @@ public_json! {
     Target<'a>(report: &'a TargetReport, back_test: Option<&EvaluationReport>) {
         #[serde(flatten)]
         report: &'a TargetReport = report,
+        /// Error of the aggregate flow on held-out invocations, pooled as by `--evaluate`; `null` if there are none.
+        model_error: Option<ErrorQuantiles> = back_test.and_then(EvaluationReport::flow_error),
+    }
+}
+
+public_json! {
+    /// With `--target p99=300ms` and `--option 'in:cart=-50% costs 3'`, which may be repeated: the cheapest set of these changes that
+    /// brings the percentile down to the target.
+    Cheapest<'a>(report: &'a CheapestReport, back_test: Option<&EvaluationReport>) {
+        #[serde(flatten)]
+        report: &'a CheapestReport = report,
         /// Error of the aggregate flow on held-out invocations, pooled as by `--evaluate`; `null` if there are none.
         model_error: Option<ErrorQuantiles> = back_test.and_then(EvaluationReport::flow_error),
     }
@@ -420,6 +432,14 @@ pub fn parallelise(report: &ParalleliseReport, back_test: Option<&EvaluationRepo
 /// Only if serde_json refuses a number, which no report holds.
 pub fn flow_target(report: &TargetReport, back_test: Option<&EvaluationReport>) -> Text {
     pretty(&Target::of(report, back_test))
+}
+
+/// Returns the JSON of `flow --target` with `--option`; `back_test` as for [`what_if`].
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn flow_cheapest(report: &CheapestReport, back_test: Option<&EvaluationReport>) -> Text {
+    pretty(&Cheapest::of(report, back_test))
 }
 
 /// Returns the JSON of `flow --headroom`; `back_test` as for [`what_if`].

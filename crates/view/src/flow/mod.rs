@@ -3,6 +3,7 @@
 pub mod capacity;
 pub mod changes;
 pub mod chart;
+pub mod cheapest;
 pub mod choice;
 pub mod headroom;
 pub(crate) mod json;

@@ -84,9 +84,7 @@ pub fn shown_parent(address: &Address, parents: Option<&[FlowParent]>) -> Option
     if let RootEndpoint::Endpoint(endpoint) = &address.root {
         return Some(endpoint.clone());
     }
-    let parents = parents?;
-    let first = &parents[*FlowParent::by_worth(parents).first()?];
-    Some(Endpoint::new(&first.service, &first.operation))
+    FlowParent::most_worth(parents?)
 }
 
 fn is_of(parent: &FlowParent, endpoint: &Endpoint) -> bool {

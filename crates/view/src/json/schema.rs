@@ -82,6 +82,7 @@ fn reports() -> Vec<Report> {
         Report::new::<flow::json::Savings>("### flow --savings"),
         Report::new::<flow::json::Parallelise>("### flow --parallelise"),
         Report::new::<flow::json::Target>("### flow --target"),
+        Report::new::<flow::json::Cheapest>("### flow --target --option"),
         Report::new::<flow::json::Headroom>("### flow --headroom"),
         Report::new::<flow::json::Capacity>("### flow --capacity"),
         Report::new::<flow::json::Timeout>("### flow --timeout"),

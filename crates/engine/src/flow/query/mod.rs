@@ -2,6 +2,7 @@
 //! requests, and change those of the selection.
 
 mod capacity;
+mod cheapest;
 mod evaluation;
 mod headroom;
 mod mended;
@@ -14,6 +15,7 @@ mod variants;
 mod what_if;
 
 pub use capacity::Capacity;
+pub use cheapest::Cheapest;
 pub use evaluation::{FlowEvaluation, MIN_CHILDREN, back_test};
 pub use headroom::Headroom;
 pub use mended::Mended;
