@@ -29,6 +29,8 @@ const QUESTIONS = [
   "capacity",
   "whatIf",
   "target",
+  "cheapest",
+  "variants",
   "diagnosis",
   "anomaly",
   "errors",

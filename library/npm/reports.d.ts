@@ -53,6 +53,12 @@ export interface Questions {
   /** Says what would have to be how much faster so that a percentile comes down to a time, such as `p99=300ms`. */
   target(options?: TargetOptions & Against): Promise<Target>;
 
+  /** Says which of some changes with prices bring a percentile down to a time for the least. */
+  cheapest(options?: CheapestOptions & Against): Promise<Cheapest>;
+
+  /** Says which calls the invocations of an endpoint make, how many make the same ones, and what decides which. */
+  variants(options?: VariantsOptions): Promise<Variants>;
+
   /** Diagnoses what is slow, in all requests and in the tail. */
   diagnosis(options?: RequestOptions): Promise<Diagnosis>;
 
@@ -383,6 +389,73 @@ export interface ChartOptions {
   where?: string | null;
   /** Width in pixels, 1200 unless set, 200 to 10,000; a map of services has its own */
   width?: number | null;
+}
+
+/**
+ * With `--target p99=300ms` and `--option 'in:cart=-50% costs 3'`, which may be repeated: the cheapest set of these changes that
+ * brings the percentile down to the target.
+ */
+export interface Cheapest {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
+  /** Selected requests. */
+  requests: number;
+  /** The percentile of the target. */
+  quantile: Quantile;
+  /** The percentile as it is, in microseconds. */
+  before_us: number;
+  /** The target value, in microseconds. */
+  target_us: number;
+  /** Number of changes to choose from. */
+  options: number;
+  /** The percentile if all of them were made, in microseconds. */
+  all_us: number;
+  /**
+   * The changes that are chosen, in the order in which they were given; empty if the target is reached as it is; `null` if no set
+   * that was tried reaches it.
+   */
+  chosen: ChosenChange[] | null;
+  /** What they cost together; 0 without any. */
+  cost: number;
+  /** The percentile with them, in microseconds; without any as it is. */
+  after_us: number;
+  /**
+   * Whether no cheaper set reaches it: up to 12 changes. Of more, the best by effect per price is added one by one, and what is not
+   * needed is taken out again: a cheaper set may exist.
+   */
+  is_exact: boolean;
+  /** Sets of changes that were tried, of `2^options` that there are. */
+  tried: number;
+  /** Error of the aggregate flow on held-out invocations, pooled as by `--evaluate`; `null` if there are none. */
+  model_error: ErrorQuantiles | null;
+}
+
+/** Options of the cheapest changes. */
+export interface CheapestOptions {
+  /** Requests in which work of a service (`own:NAME`), waiting for it (`in:NAME`) or its calls (`out:NAME`) take longer than usual */
+  hit?: string | null;
+  /** Operation of the root endpoint */
+  operation?: string | null;
+  /** Changes to choose from, 1 to 40, each with its price: `in:SERVICE=-50% costs 3` */
+  options?: string[];
+  /** Percentiles of latency: `95-99`, `P95`, `tail` */
+  range?: string | null;
+  /** Service of the root endpoint, with `operation` */
+  service?: string | null;
+  /** A percentile and its time: `p99=300ms` */
+  target?: string | null;
+  /** When requests end: with their answer, unless set */
+  until?: End | null;
+  /** Search: `region=eu -retry=true`, `error= OR "GET /cart"` */
+  where?: string | null;
+}
+
+/** A change that was chosen. */
+export interface ChosenChange {
+  /** The change as it was written. */
+  change: string;
+  /** Its price. */
+  cost: number;
 }
 
 /** The clocks of two processes. */
@@ -762,6 +835,25 @@ export interface CriticalPathNode {
   exemplars: NodeExample[];
 }
 
+/** Something that goes with a variant: a tag of the span or of a call, or a call in error. */
+export interface Decider {
+  /**
+   * The call that has it, as `[service, operation]`: the first one of its endpoint, or what answers it; `null`: the span itself, or
+   * its process.
+   */
+  call: [string, string] | null;
+  /** Key and value of the tag; `null`: the call is in error. */
+  tag: [string, string] | null;
+  /** Invocations of the variant that have it. */
+  here: number;
+  /** Invocations of the variant that could have it: all, or those that make the call. */
+  of_here: number;
+  /** Other invocations that have it. */
+  elsewhere: number;
+  /** Other invocations that could have it. */
+  of_elsewhere: number;
+}
+
 /** The thresholds of the auto-encoder. */
 export interface Densities {
   /** Judged requests that are abnormal by `held_out`; `abnormal` of each request goes by `learned`. */
@@ -996,36 +1088,6 @@ export interface Distribution {
   edges: number[];
   /** Values per bin; one less than edges. */
   counts: number[];
-}
-
-/** Messages from one endpoint to another. */
-export interface Edge {
-  /** Service that sends. */
-  sender_service: string;
-  /** Operation that sends. */
-  sender_operation: string;
-  /** Service that receives. */
-  receiver_service: string;
-  /** Operation that receives. */
-  receiver_operation: string;
-  /** Name of the queue or topic; empty if none was recorded. */
-  destination: string;
-  /** Requests that send. */
-  requests: number;
-  /** Number of messages. */
-  messages: number;
-  /** Time in the queue of each message. */
-  wait_us: Percentiles;
-  /** Time of all messages in the queue. */
-  sum_us: number;
-  /** Messages that were received before they were sent, by clocks that were set; they count as 0. */
-  early: number;
-  /** Mean number of messages that are received at once. */
-  fan_in: number;
-  /** Greatest number of messages that are received at once. */
-  most_fan_in: number;
-  /** The message that waited longest. */
-  longest: QueueExample;
 }
 
 /** When requests end. */
@@ -2327,7 +2389,37 @@ export interface Queues {
   /** Links of consumers, of any request, to a span that is not loaded. */
   lost_senders: number;
   /** By sender, receiver and queue: most time in the queue first, then by names. */
-  edges: Edge[];
+  edges: QueuesEdge[];
+}
+
+/** Messages from one endpoint to another. */
+export interface QueuesEdge {
+  /** Service that sends. */
+  sender_service: string;
+  /** Operation that sends. */
+  sender_operation: string;
+  /** Service that receives. */
+  receiver_service: string;
+  /** Operation that receives. */
+  receiver_operation: string;
+  /** Name of the queue or topic; empty if none was recorded. */
+  destination: string;
+  /** Requests that send. */
+  requests: number;
+  /** Number of messages. */
+  messages: number;
+  /** Time in the queue of each message. */
+  wait_us: Percentiles;
+  /** Time of all messages in the queue. */
+  sum_us: number;
+  /** Messages that were received before they were sent, by clocks that were set; they count as 0. */
+  early: number;
+  /** Mean number of messages that are received at once. */
+  fan_in: number;
+  /** Greatest number of messages that are received at once. */
+  most_fan_in: number;
+  /** The message that waited longest. */
+  longest: QueueExample;
 }
 
 /** One row of the table of changes. */
@@ -2813,6 +2905,14 @@ export interface Summary {
   weighted?: WeightedOf | null;
 }
 
+/** Each node of `to` waits for each node of `from`. */
+export interface Sync {
+  /** Names of nodes that end. */
+  from: string[];
+  /** Names of nodes that start. */
+  to: string[];
+}
+
 /** A tag, or a pair of tags, that more of the slow requests have than chance would give them. */
 export interface TagRow {
   /** The tag, or both of a pair. */
@@ -3072,6 +3172,134 @@ export interface Value {
   sum: Sum | null;
 }
 
+/** A callee that the invocations of a variant call. */
+export interface VariantCall {
+  /** The endpoint that is called, as `[service, operation]`. */
+  callee: [string, string];
+  /** Calls in each invocation; `null` where some invocation of the parent makes more than 3: then any number from 1 on. */
+  calls: number | null;
+}
+
+/**
+ * With `--variants`: which calls the invocations of the parent make, how many make the same ones, the flow of each, and what
+ * decides which.
+ */
+export interface Variants {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
+  /** The parent endpoint as `[service, operation]`. */
+  parent: [string, string];
+  /** Its invocations, those that make no call too. */
+  invocations: number;
+  /** The variants with the most invocations, these first: at most 8, of at least 5 invocations each. */
+  variants: VariantsVariant[];
+  /** Number of variants that are not listed. */
+  others: number;
+  /** Invocations of these. */
+  other_invocations: number;
+}
+
+/** One node waits for another. */
+export interface VariantsEdge {
+  /** Name of a node, or `start`. */
+  from: string;
+  /** Name of a node, or `return`. */
+  to: string;
+  /**
+   * Share of the invocations with both ends in which `from` ends before `to` starts (overlaps that pass for clock skew
+   * included), 0 to 1.
+   */
+  support: number;
+  /** Invocations with both ends. */
+  invocations: number;
+  /** Share of them in which `from` ends last of all that `to` waits for. */
+  binding_share: number;
+}
+
+/**
+ * With `--service` and `--operation`: the execution flow of that parent endpoint, learned from all its spans that wait
+ * for some call (with filters: those within the requests that pass).
+ */
+export interface VariantsFlow {
+  /** The parent endpoint as `[service, operation]`. */
+  parent: [string, string];
+  /** Its spans that wait for some call. */
+  invocations: number;
+  /** Its spans that wait for none. */
+  childless: number;
+  /** Latency of the invocations. */
+  latency_us: Percentiles;
+  /** Time from the end of the last call to the end of the invocation. */
+  return_us: Percentiles;
+  /**
+   * Repeats of a callee above this one are folded into one node `#rest`; `null` if nothing is. A flow has at most 512
+   * nodes: first the repeats above #8 fold, then those above #1, then all calls of a callee; beyond that the rarest
+   * callees share the node `(other callees)`.
+   */
+  repeats_kept: number | null;
+  /** The nodes, sorted by (service, operation, index). */
+  nodes: VariantsNode[];
+  /** The transitive reduction by (from, to). */
+  edges: VariantsEdge[];
+  /** Groups of edges that a drawing replaces by one synchronisation node. */
+  sync_nodes: Sync[];
+}
+
+/** One callee, or one of its repeats. */
+export interface VariantsNode {
+  /** `service:operation`, with `#k` where the callee repeats (numbered by start), `#rest` for folded repeats. */
+  name: string;
+  /** Service name. */
+  service: string;
+  /** Operation name. */
+  operation: string;
+  /** Number of the call among those of the callee, from 1; 0 is a folded node. */
+  index: number;
+  /** Invocations that have it. */
+  invocations: number;
+  /** Latencies of the node. */
+  latency_us: Percentiles;
+  /** Time to its start from the latest end before it (or from the parent's start). */
+  wait_us: Percentiles;
+  /** Share of the invocations that have it in which it is on the parent's critical path. */
+  critical_share: number;
+}
+
+/** Options of variants. */
+export interface VariantsOptions {
+  /** Requests in which work of a service (`own:NAME`), waiting for it (`in:NAME`) or its calls (`out:NAME`) take longer than usual */
+  hit?: string | null;
+  /** Operation of the root endpoint */
+  operation?: string | null;
+  /**
+   * The endpoint whose calls are looked at, within the requests: `SERVICE:OPERATION`; without it the root endpoint, or the one
+   * whose calls take most
+   */
+  parent?: string | null;
+  /** Percentiles of latency: `95-99`, `P95`, `tail` */
+  range?: string | null;
+  /** Service of the root endpoint, with `operation` */
+  service?: string | null;
+  /** When requests end: with their answer, unless set */
+  until?: End | null;
+  /** Search: `region=eu -retry=true`, `error= OR "GET /cart"` */
+  where?: string | null;
+}
+
+/** Invocations that make the same calls. */
+export interface VariantsVariant {
+  /** Their number. */
+  invocations: number;
+  /** Whether they are in error. */
+  error: boolean;
+  /** Their calls, by name. */
+  calls: VariantCall[];
+  /** What nearly all of these invocations have and few others, the best first, at most 3. */
+  decided_by: Decider[];
+  /** The flow of these invocations alone. */
+  flow: VariantsFlow;
+}
+
 /** Time on the critical path on the way to a service. */
 export interface WaitingFor {
   /** `network`, or `network or caller` where spans have no kind: then the caller's own work may be in it. */
@@ -3154,7 +3382,9 @@ export interface WhatIf {
 export interface WhatIfOptions {
   /**
    * Changes, all at once: `own:SERVICE=-50%`, `in:SERVICE=usual`, `SERVICE:OPERATION=-2ms`, `=gone`, `queue:NAME=-50%` (with `until: "done"`),
-   * `network:A>B=-50%`, `network:A>B@KEY=within`, `move:SERVICE@KEY=VALUE`; `*` is any service
+   * `network:A>B=-50%`, `network:A>B@KEY=within`, `move:SERVICE@KEY=VALUE`; `*` is any service;
+   * `call:SERVICE:OPERATION=20ms` is what whole calls take then, `SERVICE:OPERATION<=200ms` what none exceeds; `*` in the name of an
+   * endpoint stands for any letters
    */
   changes?: string[];
   /** Requests in which work of a service (`own:NAME`), waiting for it (`in:NAME`) or its calls (`out:NAME`) take longer than usual */

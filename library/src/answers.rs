@@ -9,11 +9,11 @@ use pathlight_engine::diagnosis::DiagnosisSettings;
 use pathlight_engine::endpoints::{RowStat, RowTime};
 use pathlight_engine::findings::ask_findings;
 use pathlight_engine::flow::paper::FlowSettings;
-use pathlight_engine::flow::{ChangeOf, Changes, MIN_CHILDREN, back_test};
+use pathlight_engine::flow::{ChangeOf, Changes, FlowParent, MIN_CHILDREN, back_test};
 use pathlight_engine::heatmap::ColumnOrder;
 use pathlight_engine::queries;
 use pathlight_engine::queries::Query;
-use pathlight_engine::requests::{GroupBy, Selection};
+use pathlight_engine::requests::{GroupBy, RootEndpoint, Selection};
 use pathlight_engine::run::{Ask, Together};
 use pathlight_engine::split::SplitOf;
 use pathlight_trace::PathSettings;
@@ -241,6 +241,54 @@ pub const QUESTIONS: &[Question] = &[
         },
     },
     Question {
+        name: "cheapest",
+        about: "Says which of some changes with prices bring a percentile down to a time for the least.",
+        other: Other::Baseline,
+        run: |asked, text| {
+            let options: CheapestOptions = options::read(text)?;
+            let Some(of) = &options.target else {
+                return Err(Trouble::option("cheapest needs the option target, such as p99=300ms"));
+            };
+            let (quantile, target_us) = written::target(of).map_err(Trouble::option)?;
+            if !(1..=queries::Cheapest::MOST).contains(&options.options.len()) {
+                let most = queries::Cheapest::MOST;
+                return Err(Trouble::option(format!(
+                    "cheapest needs 1 to {most} options, such as in:cart=-50% costs 3"
+                )));
+            }
+            let (selection, baseline) = asked.with_baseline(options.requests())?;
+            let priced =
+                written::options(asked.sets.sessions(), &options.options).map_err(Trouble::option)?;
+            let settings = FlowSettings::default();
+            let test = back_test(&mut asked.sets, &selection, settings, MIN_CHILDREN)?;
+            let query =
+                queries::Cheapest { selection, baseline, settings, quantile, target_us, options: priced };
+            Ok(json::flow_cheapest(&asked.ask(query)?, Some(&test))?)
+        },
+    },
+    Question {
+        name: "variants",
+        about: "Says which calls the invocations of an endpoint make, how many make the same ones, and what decides which.",
+        other: Other::None,
+        run: |asked, text| {
+            let options: VariantsOptions = options::read(text)?;
+            let selection = asked.selected(options.requests())?;
+            let parent = match &options.parent {
+                Some(name) => Some(written::endpoint(asked.sets.sessions(), name).map_err(Trouble::option)?),
+                None => None,
+            };
+            let parents = match (&parent, &selection.root) {
+                (None, RootEndpoint::TraceRoots) => {
+                    Some(asked.ask(queries::FlowParents { selection: selection.clone() })?)
+                }
+                _ => None,
+            };
+            let parent = parent.or_else(|| FlowParent::most_worth(&parents?));
+            let settings = FlowSettings::default();
+            Ok(json::flow_variants(&asked.ask(queries::FlowVariants { selection, parent, settings })?)?)
+        },
+    },
+    Question {
         name: "diagnosis",
         about: "Diagnoses what is slow, in all requests and in the tail.",
         other: Other::None,
@@ -380,7 +428,9 @@ options! {
     /// Options of a what-if.
     WhatIfOptions {
         /// Changes, all at once: `own:SERVICE=-50%`, `in:SERVICE=usual`, `SERVICE:OPERATION=-2ms`, `=gone`, `queue:NAME=-50%` (with `until: "done"`),
-        /// `network:A>B=-50%`, `network:A>B@KEY=within`, `move:SERVICE@KEY=VALUE`; `*` is any service
+        /// `network:A>B=-50%`, `network:A>B@KEY=within`, `move:SERVICE@KEY=VALUE`; `*` is any service;
+        /// `call:SERVICE:OPERATION=20ms` is what whole calls take then, `SERVICE:OPERATION<=200ms` what none exceeds; `*` in the name of an
+        /// endpoint stands for any letters
         changes: Vec<String>,
         /// Changes of whole calls, with all that they wait for: `SERVICE:OPERATION=-50%`, `=gone`
         whole_calls: Vec<String>,
@@ -392,6 +442,25 @@ options! {
     TargetOptions {
         /// A percentile and its time: `p99=300ms`
         target: Option<String>,
+    }
+}
+
+options! {
+    /// Options of the cheapest changes.
+    CheapestOptions {
+        /// A percentile and its time: `p99=300ms`
+        target: Option<String>,
+        /// Changes to choose from, 1 to 40, each with its price: `in:SERVICE=-50% costs 3`
+        options: Vec<String>,
+    }
+}
+
+options! {
+    /// Options of variants.
+    VariantsOptions {
+        /// The endpoint whose calls are looked at, within the requests: `SERVICE:OPERATION`; without it the root endpoint, or the one
+        /// whose calls take most
+        parent: Option<String>,
     }
 }
 

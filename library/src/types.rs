@@ -2,8 +2,8 @@
 //! `library/npm/reports.d.ts` up to date.
 
 use crate::answers::{
-    CapacityOptions, CompareOptions, DeploymentsOptions, EndpointsOptions, HeatmapOptions, NoOptions, Other,
-    QUESTIONS, SplitOptions, TargetOptions, WhatIfOptions,
+    CapacityOptions, CheapestOptions, CompareOptions, DeploymentsOptions, EndpointsOptions, HeatmapOptions,
+    NoOptions, Other, QUESTIONS, SplitOptions, TargetOptions, VariantsOptions, WhatIfOptions,
 };
 use crate::charts::{CHARTS, ChartOptions};
 use crate::options::{ReadSettings, RequestOptions};
@@ -44,6 +44,8 @@ fn of_question(name: &str) -> (&'static str, Value) {
         "capacity" => ("### flow --capacity", schema_of::<CapacityOptions>(false)),
         "whatIf" => ("### flow --what-if", schema_of::<WhatIfOptions>(false)),
         "target" => ("### flow --target", schema_of::<TargetOptions>(false)),
+        "cheapest" => ("### flow --target --option", schema_of::<CheapestOptions>(false)),
+        "variants" => ("### flow --variants", schema_of::<VariantsOptions>(false)),
         "diagnosis" => ("## diagnosis", requests),
         "anomaly" => ("## anomaly", requests),
         "errors" => ("## errors", requests),

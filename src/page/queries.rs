@@ -60,6 +60,10 @@ pub struct Queries {
     pub capacity_what_if: Slot<queries::WhatIf>,
     /// Places that are slower than others.
     pub deployments: Slot<queries::Deployments>,
+    /// The cheapest of the changes of a what-if that reach a target.
+    pub cheapest: Slot<queries::Cheapest>,
+    /// The variants of the flow.
+    pub variants: Slot<queries::FlowVariants>,
     /// Calls that could run side by side.
     pub parallelise: Slot<queries::Parallelise>,
     /// Savings of faster endpoints.

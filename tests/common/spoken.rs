@@ -7,7 +7,7 @@ use pathlight::engine::anomalies::AnomalySettings;
 use pathlight::engine::anomalies::paper::FeatureEncoding;
 use pathlight::engine::diagnosis::{Aggregates, DiagnosisSettings};
 use pathlight::engine::flow::paper::FlowSettings;
-use pathlight::engine::flow::{CallTarget, Changes, Quantile};
+use pathlight::engine::flow::{CallTarget, Changes, PricedChanges, Quantile};
 use pathlight::engine::heatmap::ColumnOrder;
 use pathlight::engine::pool::Server;
 use pathlight::engine::pool::messages::{Call, CallDone, Piece, ToWorker};
@@ -179,6 +179,16 @@ fn messages() -> Vec<Vec<u8>> {
         queries::PathsAtLatencies { selection: selection() }.to_message(),
         queries::ServiceMap { selection: selection(), baseline: Some(selection()) }.to_message(),
         queries::NearestNormal { of: trace(), selection: selection() }.to_message(),
+        queries::FlowVariants { selection: selection(), parent: Some(root()), settings }.to_message(),
+        queries::Cheapest {
+            selection: selection(),
+            baseline: None,
+            settings,
+            quantile: Quantile::P95,
+            target_us: 1,
+            options: vec![PricedChanges::default(); 2],
+        }
+        .to_message(),
     ]
     .into()
 }

@@ -126,7 +126,7 @@ const KEYS: [&str; 70] = [
 
 /// Commands that print JSON, as programs of others read it: what stands before their keys, and their words; `+` is a space
 /// within a word.
-const JSON: [(&str, &str); 34] = [
+const JSON: [(&str, &str); 36] = [
     ("findings", "findings traces.json"),
     // Of the slowest tenth one finding has another kind beside it.
     ("findings", "findings traces.json --range 90-100"),
@@ -147,6 +147,11 @@ const JSON: [(&str, &str); 34] = [
     ("flow --savings", "flow fast.json.gz --savings"),
     ("flow --parallelise", "flow fast.json.gz --parallelise"),
     ("flow --target", "flow fast.json.gz --target p50=1ms"),
+    ("flow --variants", "flow fast.json.gz --variants --parent batch-coordinator:POST+/batch"),
+    (
+        "flow --target --option",
+        "flow fast.json.gz --target p50=1us --option own:batch-coordinator=gone+costs+1",
+    ),
     ("flow --headroom", "flow fast.json.gz --headroom p99=10s"),
     ("flow --capacity", "flow fast.json.gz --capacity"),
     ("deployments", "deployments traces.json"),

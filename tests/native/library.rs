@@ -27,7 +27,8 @@ fn read(name: &str, bytes: &[u8]) -> LoadedSet {
 fn binary(folder: &Path, line: &str) -> String {
     let out = Command::new(env!("CARGO_BIN_EXE_pathlight"))
         .current_dir(folder)
-        .args(line.split(' '))
+        // A plus stands for a blank within a word.
+        .args(line.split(' ').map(|word| word.replace('+', " ")))
         .arg("--json")
         .output()
         .unwrap();
@@ -91,6 +92,17 @@ fn every_answer_is_that_of_the_binary() {
             "flow --whole-call catalog:Catalog/GetProductDetails=gone --until done after.json",
         ),
         ("target", r#"{"target": "p99=20ms"}"#, "flow --target p99=20ms after.json"),
+        (
+            "cheapest",
+            r#"{"target": "p99=20ms", "options": ["own:storefront=-50% costs 3", "in:catalog<=5ms costs 1.5"]}"#,
+            "flow --target p99=20ms --option own:storefront=-50%+costs+3 --option in:catalog<=5ms+costs+1.5 after.json",
+        ),
+        ("variants", "{}", "flow --variants after.json"),
+        (
+            "variants",
+            r#"{"parent": "catalog:Catalog/GetProductDetails"}"#,
+            "flow --variants --parent catalog:Catalog/GetProductDetails after.json",
+        ),
         ("diagnosis", "{}", "diagnosis after.json"),
         ("anomaly", "{}", "anomaly after.json"),
         ("errors", "{}", "errors after.json"),
@@ -138,6 +150,8 @@ fn a_wrong_option_is_named_and_leaves_the_set_as_it_was() {
         ("whatIf", r#"{"changes": ["in:nowhere=-50%"]}"#, "nowhere"),
         ("whatIf", r#"{"changes": ["queue:nowhere=-50%"]}"#, "nowhere"),
         ("target", r#"{"target": "p98=1ms"}"#, "p99=300ms"),
+        ("cheapest", r#"{"target": "p99=1ms"}"#, "1 to 40 options"),
+        ("cheapest", r#"{"target": "p99=1ms", "options": ["in:catalog=-50%"]}"#, "costs 3"),
         ("inspect", r#"{"range": "tail"}"#, "range"),
         ("pie", "{}", "pie"),
     ] {

@@ -13,6 +13,7 @@ mod analysis {
     mod anomalies;
     mod auto_encoder;
     mod capacity;
+    mod cheapest;
     mod compare;
     mod compare_services;
     mod defects;
@@ -53,6 +54,7 @@ mod analysis {
     mod tag_sums;
     mod timeouts;
     mod trend;
+    mod variants;
 }
 mod cases;
 mod chart;

@@ -8,8 +8,9 @@ use super::table::{TextTable, more};
 use pathlight_base::format::duration;
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{
-    ChangeOf, Changes, EvaluationReport, FASTER_PERCENT, FlowParent, FlowReport, HeadroomReport,
-    ParalleliseReport, Quantile, SavingsReport, TargetReport, TimeoutReport, WhatIfReport, back_test,
+    ChangeOf, Changes, EvaluationReport, FASTER_PERCENT, FlowParent, FlowReport, FlowVariantsReport,
+    HeadroomReport, ParalleliseReport, Quantile, SavingsReport, TargetReport, TimeoutReport, WhatIfReport,
+    back_test,
 };
 use pathlight_engine::queries;
 use pathlight_engine::requests::{RootEndpoint, Selection, Until};
@@ -17,10 +18,12 @@ use pathlight_engine::run::native::NativePool;
 use pathlight_trace::Endpoint;
 use pathlight_view::flow::capacity::{self, Capacities, CapacityLine, Utilisation};
 use pathlight_view::flow::changes::no_answer_waits;
+use pathlight_view::flow::cheapest;
 use pathlight_view::flow::headroom::{self, HeadroomLine};
 use pathlight_view::flow::parallelise::{self, SerialLine};
 use pathlight_view::flow::savings::{self, SavingLine};
 use pathlight_view::flow::target::{self, TargetLine};
+use pathlight_view::flow::variants::{self, VariantLine};
 use pathlight_view::flow::written::{self, WhatIfChange};
 use pathlight_view::flow::{self, CallLine, prediction, timeout};
 use pathlight_view::json;
@@ -37,6 +40,10 @@ pub struct Args {
     /// The parent whose calls are looked at, within the selected requests: SERVICE:OPERATION
     #[arg(long, value_name = "ENDPOINT", conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings"])]
     parent: Option<String>,
+    /// Show which calls the invocations of the parent make (of the one whose calls take most, if none is chosen): how many make the
+    /// same ones, the flow of each, and what decides which
+    #[arg(long, conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "services"])]
+    variants: bool,
     /// Show which service calls which, how long requests wait for it, and what fails; with --baseline also what changed
     #[arg(long, group = "asks_usual",
           conflicts_with_all = ["parent", "evaluate", "what_if", "whole_call", "parallel", "savings", "target", "timeout"])]
@@ -47,7 +54,9 @@ pub struct Args {
     /// Change the own work of an endpoint (its self time): SERVICE:OPERATION=-50%, =+20%, =+500us, =-2ms; or of all
     /// endpoints of a service (own:SERVICE=-50%), or what all calls into it or out of it wait (in:SERVICE, out:SERVICE), or
     /// what messages wait in a queue (queue:NAME, or of one without a name whoever receives: queue:SERVICE:OPERATION), which
-    /// changes requests with --until done; =usual stands for what these usually take; or what calls spend in the network
+    /// changes requests with --until done; =20ms is what it takes then; * in the name of an endpoint stands for any letters
+    /// (*:GET*=+20%); call:SERVICE:OPERATION=20ms is of whole calls, and SERVICE:OPERATION<=200ms or in:SERVICE<=200ms lets no call take
+    /// longer, as an objective does; =usual stands for what these usually take; or what calls spend in the network
     /// (network:A>B=-50%, * for any service; network:A>B@KEY=within, of those between two values of a tag of processes); or let all
     /// of a service run in one place (move:SERVICE@KEY=VALUE); may be repeated
     #[arg(long, value_name = "CHANGE", value_parser = written::change, conflicts_with = "savings", group = "asks_usual")]
@@ -66,32 +75,36 @@ pub struct Args {
     savings: bool,
     /// List calls that always run one after the other though nothing in the traces says that they must, and what running them side
     /// by side would save
-    #[arg(long, conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "services"])]
+    #[arg(long, conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "services", "variants"])]
     parallelise: bool,
     /// Find how much faster the own work of single endpoints, of two and of three has to be, or how much less time parts of
     /// services have to take, so that a percentile of the latency comes down to a time: p99=300ms
     #[arg(long, value_name = "PERCENTILE=TIME", value_parser = written::target, group = "asks_usual",
-          conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "parallelise"])]
+          conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "parallelise", "variants"])]
     target: Option<(Quantile, u64)>,
+    /// Find the cheapest set of these changes that reaches the target: a change as for --what-if, and its price:
+    /// 'in:SERVICE=-50% costs 3'; may be repeated. Of up to 12 the answer is exact
+    #[arg(long, value_name = "CHANGE costs PRICE", requires = "target", value_parser = option)]
+    option: Vec<String>,
     /// Say how many times as long the own work of each service, and the calls of each endpoint, may take before a percentile of the
     /// latency exceeds a time: p99=300ms
     #[arg(long, value_name = "PERCENTILE=TIME", value_parser = written::target,
-          conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "parallelise", "target", "timeout"])]
+          conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "parallelise", "variants", "target", "timeout"])]
     headroom: Option<(Quantile, u64)>,
     /// Say of each service how much earlier requests would end if its own work took no time (drag), and how much longer that may
     /// take before a request ends later (slack)
-    #[arg(long, conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "parallelise", "target", "timeout", "headroom", "services"])]
+    #[arg(long, conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "parallelise", "variants", "target", "timeout", "headroom", "services"])]
     capacity: bool,
     /// The same beside how much services use, to say where to add capacity and where to take it: a file with the columns
     /// service,cpu (and memory) in percent or as shares of 1, the text of `kubectl top` with CPU%, or what Prometheus answers to a
     /// query
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "parallelise", "target", "timeout", "headroom", "services"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "parallelise", "variants", "target", "timeout", "headroom", "services"])]
     utilisation: Option<PathBuf>,
     /// Say which requests a timeout of the calls of an endpoint would cut, and what the latency would be if such calls fail
     /// fast or are made once more: SERVICE:OPERATION=200ms, or in:SERVICE=200ms for all calls into a service; without a time
     /// the least that cuts at most 0.1 % of the calls, or of those in the files of --baseline
     #[arg(long, value_name = "CALLS[=TIME]", value_parser = parse::timeout, group = "asks_usual",
-          conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "target", "parallelise"])]
+          conflicts_with_all = ["evaluate", "what_if", "whole_call", "parallel", "savings", "parent", "target", "parallelise", "variants"])]
     timeout: Option<(String, Option<u64>)>,
     /// Share of the invocations with both calls in which one must end before the other (default 0.99, paper 1)
     #[arg(long, value_parser = parse::share)]
@@ -124,6 +137,17 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let text = if args.services {
         let report = pool.run(queries::ServiceMap { selection, baseline })?;
         if common.json { json::service_map(&report)? + "\n" } else { flow::map::to_text(&report, rows) }
+    } else if args.variants {
+        let parent = match &args.parent {
+            Some(name) => Some(endpoint(&pool, name)?),
+            None if selection.root == RootEndpoint::TraceRoots => {
+                let parents = pool.run(queries::FlowParents { selection: selection.clone() })?;
+                FlowParent::most_worth(&parents)
+            }
+            None => None,
+        };
+        let report = pool.run(queries::FlowVariants { selection, parent, settings })?;
+        if common.json { json::flow_variants(&report)? + "\n" } else { variants_text(&Rc::new(report), rows) }
     } else if args.evaluate {
         let report = pool.run(queries::FlowEvaluation { selection, settings, min_children })?;
         if common.json { json::flow_evaluation(&report)? + "\n" } else { evaluation_text(&report) }
@@ -142,6 +166,19 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             json::parallelise(&report, Some(&test))? + "\n"
         } else {
             parallelise_text(&Rc::new(report), &test, rows)
+        }
+    } else if let (Some((quantile, target_us)), false) = (args.target, args.option.is_empty()) {
+        if args.option.len() > queries::Cheapest::MOST {
+            return Err(Failure::Usage(format!("at most {} options", queries::Cheapest::MOST)));
+        }
+        let options = written::options(pool.sessions(), &args.option).map_err(Failure::Usage)?;
+        let test = back_test(&mut pool, &selection, settings, min_children)?;
+        let query = queries::Cheapest { selection, baseline, settings, quantile, target_us, options };
+        let report = pool.run(query)?;
+        if common.json {
+            json::flow_cheapest(&report, Some(&test))? + "\n"
+        } else {
+            format!("{}\n\n{}\n", cheapest::sentence(&report), prediction::back_test_words(Some(&test)))
         }
     } else if let Some((quantile, target_us)) = args.target {
         let test = back_test(&mut pool, &selection, settings, min_children)?;
@@ -207,6 +244,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         if common.json { json::flow(&report)? + "\n" } else { flow_text(&Rc::new(report), rows) }
     };
     if common.json { common.print(&text) } else { common.print_text(&text) }
+}
+
+/// Checks that an option is written like one; what it names is known once the files are loaded.
+fn option(text: &str) -> Result<String, &'static str> {
+    written::priced(text).map(|_| text.to_owned())
 }
 
 fn settings(args: &Args) -> FlowSettings {
@@ -277,6 +319,28 @@ fn flow_text(report: &Rc<FlowReport>, rows: usize) -> String {
     let left = [more(report.nodes.len(), rows, "call"), more(report.edges.len(), rows, "edge")];
     let _ = write!(out, "\n{calls}{}\n{edges}{}", left[0], left[1]);
     out
+}
+
+fn variants_text(report: &Rc<FlowVariantsReport>, rows: usize) -> String {
+    let mut out = variants::headline(report).to_text() + "\n";
+    if report.variants.is_empty() {
+        return out;
+    }
+    let table = variants::table().filled(VariantLine::of(report));
+    let _ = writeln!(out, "\n{}", TextTable::of(&table, 2, rows));
+    for (at, variant) in report.variants.iter().enumerate().take(rows) {
+        let _ = writeln!(out, "Variant {}: {}", at + 1, variants::calls_words(report, at));
+        for decider in &variant.deciders {
+            let _ = writeln!(out, "  decided by {}", variants::decider_words(decider));
+        }
+        if !variant.flow.nodes.is_empty() {
+            let calls = flow::table().filled(CallLine::of(&Rc::new(variant.flow.clone())));
+            let left = more(variant.flow.nodes.len(), rows, "call");
+            let _ = write!(out, "{}{left}", TextTable::of(&calls, 2, rows));
+        }
+        out.push('\n');
+    }
+    out + variants::LIMITS + "\n"
 }
 
 fn evaluation_text(report: &EvaluationReport) -> String {

@@ -17,8 +17,8 @@ pub use crate::findings::tags_query::Tags;
 pub use crate::flame::histograms_query::Histograms;
 pub use crate::flame::query::{CriticalPath, PathsAtLatencies};
 pub use crate::flow::query::{
-    Capacity, Flow, FlowEvaluation, FlowParents, Headroom, Mended, Parallelise, Savings, Target, Timeout,
-    WhatIf,
+    Capacity, Cheapest, Flow, FlowEvaluation, FlowParents, FlowVariants, Headroom, Mended, Parallelise,
+    Savings, Target, Timeout, WhatIf,
 };
 pub use crate::heatmap::query::Heatmap;
 pub use crate::instrument::query::Instrument;
@@ -129,6 +129,8 @@ list! {
     Deployments,
     Capacity,
     Instrument,
+    FlowVariants,
+    Cheapest,
 }
 
 /// Number of queries; the first byte of a message is below it.

@@ -91,7 +91,8 @@ pub struct Time {
 pub struct WhatIf {
     /// Changes, all at once: `own:NAME=-50%`, `in:NAME=usual` (of a service), `SERVICE:OPERATION=-2ms`, `=gone`,
     /// `queue:NAME=-50%` (what messages wait; requests then end when everything is done), `network:A>B=-50%` (`*` is any service),
-    /// `network:A>B@KEY=within` (of calls across values of a tag), `move:SERVICE@KEY=VALUE` (all of it runs where a tag is so)
+    /// `network:A>B@KEY=within` (of calls across values of a tag), `move:SERVICE@KEY=VALUE` (all of it runs where a tag is so),
+    /// `call:SERVICE:OPERATION=20ms` (whole calls take so long), `SERVICE:OPERATION<=200ms` (none takes longer; `*` in a name: any letters)
     pub changes: Vec<String>,
     /// In place of changes a target such as `p99=300ms`: what would have to be how much faster for it
     pub target: Option<String>,

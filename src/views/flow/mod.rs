@@ -3,6 +3,7 @@
 pub mod capacity;
 pub mod changes;
 pub mod chart;
+mod cheapest;
 pub mod deployments;
 pub mod facts;
 pub mod headroom;
@@ -19,6 +20,7 @@ pub mod savings;
 pub mod target;
 pub mod time_field;
 pub mod timeout;
+pub mod variants;
 pub mod what_if;
 
 use crate::dom::{El, Listeners, button, div, span};
@@ -52,6 +54,7 @@ use queues::QueuesPanel;
 use savings::SavingsPanel;
 use target::TargetPanel;
 use timeout::TimeoutPanel;
+use variants::VariantsPanel;
 use what_if::WhatIfPanel;
 
 pub use facts::facts;
@@ -74,6 +77,7 @@ pub struct FlowView {
     panels: Segments,
     needs_spans: El,
     table: CompanionTable<CallLine>,
+    variants: VariantsPanel,
     what_if: WhatIfPanel,
     target: TargetPanel,
     headroom: HeadroomPanel,
@@ -141,6 +145,7 @@ impl FlowView {
             .child(&all)
             .child(&exports);
         let tools = div("tools").child(modes.element()).child(&flow_tools).child(map.tools());
+        let variants = VariantsPanel::new(page, keep);
         let what_if = WhatIfPanel::new(page, keep);
         let target = TargetPanel::new(page, keep);
         let headroom = HeadroomPanel::new(page, keep);
@@ -167,6 +172,7 @@ impl FlowView {
                     .child(what_if.exports()),
             )
             .child(table.element())
+            .child(variants.element())
             .child(what_if.element())
             .child(target.element())
             .child(headroom.element())
@@ -194,6 +200,7 @@ impl FlowView {
             panels,
             needs_spans,
             table,
+            variants,
             what_if,
             target,
             headroom,
@@ -217,6 +224,7 @@ impl FlowView {
         self.panels.element().show(!page.is_summary());
         self.needs_spans.show(page.is_summary());
         self.table.show(panel == FlowPanel::Calls);
+        self.variants.element().show(panel == FlowPanel::Variants);
         self.what_if.element().show(panel == FlowPanel::WhatIf);
         self.what_if.exports().show(panel == FlowPanel::WhatIf);
         self.target.element().show(panel == FlowPanel::Target);
@@ -230,6 +238,7 @@ impl FlowView {
         let (report, selected) = self.chart.look(|chart| (chart.report().clone(), chart.selected()));
         match panel {
             FlowPanel::Calls => self.table.select_at(selected.map(NodeId::index)),
+            FlowPanel::Variants => self.variants.update(page),
             FlowPanel::WhatIf => self.what_if.update(page, &report, selected),
             FlowPanel::Target => self.target.update(page),
             FlowPanel::Headroom => self.headroom.update(page),

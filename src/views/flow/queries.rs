@@ -8,6 +8,7 @@ use pathlight_trace::Endpoint;
 use pathlight_view::address::Address;
 use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::flow;
+use pathlight_view::flow::cheapest;
 use pathlight_view::flow::choice::FlowPanel;
 
 /// Asks what the view shows.
@@ -31,12 +32,24 @@ pub fn want(page: Page, address: &Address) {
     let baseline = address.has_baseline().then(|| address.side(ComparedSide::A));
     match panel {
         FlowPanel::Calls => {}
+        FlowPanel::Variants => {
+            if parent.is_some() {
+                queries.variants.want(page, queries::FlowVariants { selection, parent, settings });
+            }
+        }
         FlowPanel::WhatIf => {
             let changes = choice.changes.clone();
             queries.what_if.want(page, queries::WhatIf { selection, baseline, settings, changes });
         }
         FlowPanel::Target => {
             if let Some((quantile, target_us)) = choice.target {
+                let options = cheapest::priced(&choice.changes, &choice.prices);
+                if !options.is_empty() {
+                    let (selection, baseline) = (selection.clone(), baseline.clone());
+                    let query =
+                        queries::Cheapest { selection, baseline, settings, quantile, target_us, options };
+                    queries.cheapest.want(page, query);
+                }
                 queries
                     .target
                     .want(page, queries::Target { selection, baseline, settings, quantile, target_us });
@@ -76,7 +89,11 @@ pub fn want(page: Page, address: &Address) {
     }
     let is_modelled = !matches!(
         panel,
-        FlowPanel::Calls | FlowPanel::Prediction | FlowPanel::Deployments | FlowPanel::Queues
+        FlowPanel::Calls
+            | FlowPanel::Variants
+            | FlowPanel::Prediction
+            | FlowPanel::Deployments
+            | FlowPanel::Queues
     );
     if is_modelled {
         let min_children = if choice.paper { 5 } else { 2 };

@@ -1,5 +1,6 @@
 //! Changes that bring a percentile of the latency down to a target; see [`flow_target`].
 
+use super::cheapest::CheapestList;
 use super::limit_field::LimitField;
 use super::what_if;
 use crate::dom::{El, Listeners, button, div, el};
@@ -25,6 +26,7 @@ pub struct TargetPanel {
     body: El,
     table: CompanionTable<TargetLine>,
     budgets: El,
+    cheapest: CheapestList,
     /// The way that was clicked.
     chosen: Rc<Cell<Option<usize>>>,
     /// Revision of the report that is shown.
@@ -74,7 +76,8 @@ impl TargetPanel {
         let budgets = div("whatif-endpoints target-budgets").test("target-budgets");
         let body = div("target-body").child(table.element()).child(&budgets);
         let element = div("target").test("target").child(&tools).child(target.trouble()).child(&sentence);
-        let element = element.child(&body).child(&error);
+        let cheapest = CheapestList::new();
+        let element = element.child(cheapest.element()).child(&body).child(&error);
         TargetPanel {
             element,
             target,
@@ -84,6 +87,7 @@ impl TargetPanel {
             body,
             table,
             budgets,
+            cheapest,
             chosen,
             shown: None,
             keep: Listeners::default(),
@@ -99,6 +103,7 @@ impl TargetPanel {
     pub fn update(&mut self, page: Page) {
         let queries = page.queries();
         let target = page.address().choices.flow.target;
+        self.cheapest.update(page);
         let is_waiting = queries.target.is_waiting();
         self.target.show(target, queries.target.progress().filter(|_| is_waiting));
         self.table.set_stale(is_waiting);

@@ -8,7 +8,7 @@ use pathlight::engine::anomalies::paper::FeatureEncoding;
 use pathlight::engine::diagnosis::{Aggregates, DiagnosisReport, DiagnosisSettings};
 use pathlight::engine::flame::TraceReport;
 use pathlight::engine::flow::paper::FlowSettings;
-use pathlight::engine::flow::{CallTarget, Changes, Quantile};
+use pathlight::engine::flow::{CallTarget, Changes, PricedChanges, Quantile};
 use pathlight::engine::heatmap::ColumnOrder;
 use pathlight::engine::queries::{self, Query, SpanKey};
 use pathlight::engine::requests::search::SpanSearch;
@@ -319,6 +319,7 @@ proptest! {
         cases.add(fault.clone());
         cases.add(queries::FlowParents { selection: whole.clone() });
         cases.add(queries::Flow { selection: whole.clone(), parent, settings });
+        cases.add(queries::FlowVariants { selection: whole.clone(), parent: Some(root.clone()), settings });
         cases.add(queries::FlowEvaluation { selection: whole.clone(), settings, min_children: 1 });
         cases.add(queries::WhatIf { selection: whole.clone(), baseline: None, settings, changes: Changes::default() });
         cases.add(queries::Savings { selection: whole.clone(), settings });
@@ -327,6 +328,7 @@ proptest! {
         cases.add(queries::Deployments { selection: whole.clone(), key: None });
         cases.add(queries::Capacity { selection: whole.clone(), settings });
         cases.add(queries::Instrument { selection: whole.clone() });
+        cases.add(queries::Cheapest { selection: whole.clone(), baseline: None, settings, quantile: Quantile::P95, target_us: 1, options: vec![PricedChanges::default(); 2] });
         cases.add(queries::Target { selection: whole.clone(), baseline: None, settings, quantile: Quantile::P95, target_us: 1 });
         cases.add(queries::Timeout { selection: whole.clone(), baseline: None, settings, of: CallTarget::Endpoint(root.clone()), timeout_us: None });
         for part in [ServicePart::Own, ServicePart::In, ServicePart::Out] {

@@ -3,7 +3,7 @@
 use crate::cases::case;
 use crate::common::{generated, set_of, span};
 use pathlight::base::statistics::{Percentiles, Random};
-use pathlight::engine::flow::paper::FlowSettings;
+use pathlight::engine::flow::paper::{FlowSettings, Metric};
 use pathlight::engine::flow::{
     AnyWay, CallTarget, ChangeOf, Changes, EndpointSaving, EvaluationReport, FlowParent, LatencyChange,
     Quantile, TargetReport, TargetWay, WhatIfReport,
@@ -252,6 +252,11 @@ fn reports_are_the_same_for_any_number_of_workers_in_any_order() {
             part: ServicePart::In,
         }),
         case(queries::Flow {
+            selection: tail(&selection),
+            parent: Some(Endpoint::new("catalog", "GET /product/{id}")),
+            settings,
+        }),
+        case(queries::FlowVariants {
             selection: tail(&selection),
             parent: Some(Endpoint::new("catalog", "GET /product/{id}")),
             settings,
@@ -643,5 +648,24 @@ fn flows_predict_real_traces_better_than_the_other_methods() {
     assert!(nearest <= 0.12, "nearest {nearest}");
     for other in ["serial", "parallel", "linear regression", "best critical path"] {
         assert!(aggregate.max(nearest) < p90(other), "{other}: {}", p90(other));
+    }
+}
+
+#[test]
+fn the_likeliest_cluster_predicts_real_traces_better_than_the_nearest_by_deviations() {
+    let Some(folder) = crate::common::shared_data(2) else { return };
+    // At 90 %, by the paper's distance, by that as a likelihood, and by the likelihood of logarithms.
+    for (file, least, most) in [
+        ("traceweaver-media/media_load25.json.gz", 0.15, [0.05, 0.02]),
+        ("traceweaver-node/node_load25.json.gz", 0.8, [0.0, 0.0]),
+    ] {
+        let mut pool = NativePool::of(vec![crate::common::load(&folder.join(file), 1 << 16)]).unwrap();
+        let mut nearest = |metric| {
+            let report = evaluate(&mut pool, FlowSettings { metric, ..FlowSettings::default() });
+            report.methods[5].error.p90
+        };
+        let [paper, gaussian, log] = [Metric::Paper, Metric::Gaussian, Metric::Likelihood].map(&mut nearest);
+        assert!(paper > least, "{file}: {paper}");
+        assert!(gaussian <= most[0] && log <= most[1] && log <= gaussian, "{file}: {gaussian} {log}");
     }
 }

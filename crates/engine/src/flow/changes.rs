@@ -34,6 +34,15 @@ pub struct LatencyChange {
 }
 
 impl LatencyChange {
+    /// Returns the same for a change: a time without a sign, `20ms`, is what it takes then, so all of it goes and that much is added.
+    pub fn parse_change(text: &str) -> Option<(i64, i64)> {
+        let is_signed = text.trim().starts_with(['+', '-']);
+        match LatencyChange::parse_amount(text)? {
+            (0, us) if !is_signed && !text.trim().ends_with('%') => Some((-1_000_000, us)),
+            amount => Some(amount),
+        }
+    }
+
     /// Returns the share in millionths and microseconds of `-50%`, `+20%`, `+500us`, `-2ms`, `+1s` or `gone`.
     pub fn parse_amount(text: &str) -> Option<(i64, i64)> {
         let text = text.trim();
@@ -72,12 +81,12 @@ pub enum SubjectTime {
 }
 
 impl SubjectTime {
-    /// Reads `usual`, or an amount as [`LatencyChange::parse_amount`] does.
+    /// Reads `usual`, or a change as [`LatencyChange::parse_change`] does.
     pub fn parse(text: &str) -> Option<SubjectTime> {
         if text.trim() == "usual" {
             return Some(SubjectTime::Usual);
         }
-        LatencyChange::parse_amount(text).map(|(share_ppm, add_us)| SubjectTime::By { share_ppm, add_us })
+        LatencyChange::parse_change(text).map(|(share_ppm, add_us)| SubjectTime::By { share_ppm, add_us })
     }
 }
 

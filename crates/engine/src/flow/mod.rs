@@ -10,6 +10,7 @@ mod calls;
 mod capacity;
 mod changed;
 mod changes;
+mod cheapest;
 mod done;
 mod faster;
 mod graph;
@@ -32,6 +33,7 @@ pub(crate) mod summed;
 mod target;
 mod timeout;
 mod trials;
+mod variants;
 mod walk;
 mod whatif;
 
@@ -42,6 +44,7 @@ pub use changes::{
     CallTarget, CallTimeout, CallsBeside, CallsBetween, ChangeOf, Changes, LatencyChange, Move, Parallel,
     QueueName, QueueTimeChange, SubjectChange, SubjectTime, WaitChange, WaitTime,
 };
+pub use cheapest::{CheapestReport, ChosenChange, PricedChanges};
 pub use graph::{FlowGraph, LearnedEdge, Relation, SyncNode};
 pub use headroom::{HeadroomReport, HeadroomRow, Slower};
 pub use levels::{Level, MendedLatency};
@@ -64,5 +67,9 @@ pub use summed::{MOST_NODES, NoFlow, REPEATS};
 pub use target::{AnyWay, CallBudget, Quantile, TargetPart, TargetReport, TargetWay};
 pub use timeout::TimeoutReport;
 pub use trials::{TrialSums, TrialsRun};
+pub use variants::{
+    Decider, Feature, FeatureCounts, FeatureOf, FlowVariant, FlowVariantsReport, VariantCall, VariantCallees,
+    VariantKey,
+};
 pub use walk::{CalleeCounter, CalleesFor, FlowWalk, Invocations, Observe, Visit, Within};
 pub use whatif::{ShareChange, WhatIfLatencies, WhatIfReport, WhatIfRun, WhichRequests};

@@ -4,10 +4,12 @@ use crate::EngineError;
 use crate::flame::pack_sorted;
 use crate::flow::paper::{InvocationKey, PredictorTraining, Predictors};
 use crate::flow::placed::TimedSpans;
+use crate::flow::variants::{VariantBinder, VariantCounter, VariantSampler, VariantStep};
 use crate::flow::{
     ArgumentRun, Bindings, CallPair, CalleeCounter, Callees, CalleesFor, CallsOf, CapacityRun, Changes,
     FlowGraph, FlowModel, FlowSample, FlowWalk, Invocations, KeyFinder, NodeIndex, NodeTable, PairCounts,
-    PartTimesRun, SavingsRun, SerialRun, Tester, Trainer, TrialsRun, WhatIfRun, WhichRequests, Within,
+    PartTimesRun, SavingsRun, SerialRun, Tester, Trainer, TrialsRun, VariantCallees, WhatIfRun,
+    WhichRequests, Within,
 };
 use crate::requests::{RootEndpoint, Selection};
 use pathlight_base::encoding;
@@ -47,6 +49,8 @@ pub(crate) enum FlowPass {
     Arguments { pairs: Vec<CallPair> },
     /// Latencies before and after changes, each made alone.
     Trials { model: FlowModel, trials: Vec<Changes> },
+    /// Variants of an endpoint's flow.
+    Variants { of: VariantCallees, step: VariantStep },
 }
 
 impl FlowPass {
@@ -56,6 +60,7 @@ impl FlowPass {
         let parent = match self {
             FlowPass::Callees { parent, .. } => parent.as_ref(),
             FlowPass::Sample { table } | FlowPass::Bind { table, .. } => Some(&table.parent),
+            FlowPass::Variants { of, .. } => Some(&of.parent),
             _ => None,
         };
         let is_within = match (parent, &selection.root) {
@@ -109,6 +114,9 @@ enum Running {
     Serial(Box<SerialRun>),
     Arguments(Box<ArgumentRun>),
     Trials(Box<TrialsRun>),
+    CountVariants(Box<VariantCounter>),
+    SampleVariants(Box<(VariantSampler, VariantCallees)>),
+    BindVariants(Box<VariantBinder>),
 }
 
 /// A pass of a flow being run over one session, in steps.
@@ -200,6 +208,16 @@ impl Running {
                 let model = Arc::new(model.clone());
                 Running::Trials(Box::new(TrialsRun::new(set, &model, overlap, requests(), trials)))
             }
+            FlowPass::Variants { of, step } => match step {
+                VariantStep::Count => Running::CountVariants(Box::new(VariantCounter::new(set, of, within))),
+                VariantStep::Sample(variants) => {
+                    let sampler = VariantSampler::new((set, of), within, overlap, variants);
+                    Running::SampleVariants(Box::new((sampler, of.clone())))
+                }
+                VariantStep::Bind(variants) => {
+                    Running::BindVariants(Box::new(VariantBinder::new((set, of), within, overlap, variants)))
+                }
+            },
         }
     }
 
@@ -220,6 +238,9 @@ impl Running {
             Running::Serial(visit) => walk.step(set, visit.as_mut(), time_is_up),
             Running::Arguments(visit) => walk.step(set, visit.as_mut(), time_is_up),
             Running::Trials(visit) => walk.step(set, visit.as_mut(), time_is_up),
+            Running::CountVariants(visit) => walk.step(set, visit.as_mut(), time_is_up),
+            Running::SampleVariants(visit) => walk.step(set, &mut visit.0, time_is_up),
+            Running::BindVariants(visit) => walk.step(set, visit.as_mut(), time_is_up),
         }
     }
 
@@ -250,6 +271,12 @@ impl Running {
             Running::Serial(run) => encoding::write(&run.finish(set)),
             Running::Arguments(run) => encoding::write(&run.finish(set)),
             Running::Trials(run) => encoding::write(&run.finish()),
+            Running::CountVariants(run) => encoding::write(&run.finish()),
+            Running::SampleVariants(run) => {
+                let (sampler, of) = *run;
+                encoding::write(&sampler.finish(set, &of))
+            }
+            Running::BindVariants(run) => encoding::write(&run.finish()),
         }
     }
 }

@@ -228,6 +228,12 @@ impl FlowParent {
         order.compact_sort_by(|a, b| worth(b).cmp(&worth(a)));
         order
     }
+
+    /// Returns the endpoint of the parent whose flow tells most; `None` if there is none.
+    pub fn most_worth(parents: &[FlowParent]) -> Option<Endpoint> {
+        let first = &parents[*FlowParent::by_worth(parents).first()?];
+        Some(Endpoint::new(&first.service, &first.operation))
+    }
 }
 
 /// Quantiles of the errors of one predictor. An error is max / min - 1 of estimate and actual latency, infinite if one

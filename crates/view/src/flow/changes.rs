@@ -235,6 +235,9 @@ fn subject_time_words(each: &str, time: &SubjectTime) -> String {
 }
 
 fn time_words(each: &str, share_ppm: i64, add_us: i64) -> String {
+    if share_ppm <= -1_000_000 && add_us > 0 {
+        return format!("{} per {each}", duration(add_us as f64));
+    }
     let by = match share_ppm {
         0 => None,
         ppm if ppm <= -1_000_000 => Some("gone".to_owned()),
@@ -296,6 +299,10 @@ pub const CHANGE_CHOICES: [(ChangeOf, &str, &str, &str); 2] = [
 ];
 
 fn amount(of: ChangeOf, share_ppm: i64, add_us: i64) -> String {
+    if share_ppm <= -1_000_000 && add_us > 0 {
+        let what = if of == ChangeOf::OwnWork { "own work" } else { "whole call" };
+        return format!("{what} takes {}", duration(add_us as f64));
+    }
     let of_latency = share((share_ppm as f64 / 10_000.0).abs() / 100.0);
     let faster = match share_ppm {
         0 => None,
@@ -345,6 +352,24 @@ impl ChangeAt {
             ChangeAt::Queue(at) => drop(changes.queues.remove(at)),
             ChangeAt::Move(at) => drop(changes.moves.remove(at)),
             ChangeAt::Wait(at) => drop(changes.waits.remove(at)),
+        }
+    }
+
+    /// Returns the change at this place alone.
+    pub fn only(self, changes: &Changes) -> Changes {
+        fn one<T: Clone>(all: &[T], at: usize) -> Vec<T> {
+            all.get(at).cloned().into_iter().collect()
+        }
+        let none = Changes::default();
+        match self {
+            ChangeAt::Latency(at) => Changes { latencies: one(&changes.latencies, at), ..none },
+            ChangeAt::Parallel(at) => Changes { parallel: one(&changes.parallel, at), ..none },
+            ChangeAt::Beside(at) => Changes { beside: one(&changes.beside, at), ..none },
+            ChangeAt::Timeout(at) => Changes { timeouts: one(&changes.timeouts, at), ..none },
+            ChangeAt::Subject(at) => Changes { subjects: one(&changes.subjects, at), ..none },
+            ChangeAt::Queue(at) => Changes { queues: one(&changes.queues, at), ..none },
+            ChangeAt::Move(at) => Changes { moves: one(&changes.moves, at), ..none },
+            ChangeAt::Wait(at) => Changes { waits: one(&changes.waits, at), ..none },
         }
     }
 }

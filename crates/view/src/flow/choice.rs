@@ -1,6 +1,7 @@
 //! The choices of the flow view, as keys of the address: `map`, `parents`, `panel`, `pooled`, `children`,
-//! `learn`, `tau`, `whatif`, `target`, `place`, `headroom`, `capacity`, `timeout`.
+//! `learn`, `tau`, `whatif`, `target`, `prices`, `place`, `headroom`, `capacity`, `timeout`.
 
+use super::cheapest::{parse_price, price_text};
 use crate::address::focus::{focus_name, parse_focus};
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{
@@ -17,6 +18,8 @@ pub enum FlowPanel {
     /// The calls as a table.
     #[default]
     Calls,
+    /// Which calls invocations make, and what decides which.
+    Variants,
     /// Latencies before and after a change.
     WhatIf,
     /// Changes that bring a percentile of the latency down to a target.
@@ -39,8 +42,9 @@ pub enum FlowPanel {
 
 impl FlowPanel {
     /// Every panel, in the order of the page.
-    pub const ALL: [FlowPanel; 10] = [
+    pub const ALL: [FlowPanel; 11] = [
         FlowPanel::Calls,
+        FlowPanel::Variants,
         FlowPanel::WhatIf,
         FlowPanel::Target,
         FlowPanel::Headroom,
@@ -64,6 +68,7 @@ impl FlowPanel {
     pub fn key(self) -> &'static str {
         match self {
             FlowPanel::Calls => "calls",
+            FlowPanel::Variants => "variants",
             FlowPanel::WhatIf => "whatif",
             FlowPanel::Target => "target",
             FlowPanel::Headroom => "headroom",
@@ -99,6 +104,8 @@ pub struct FlowChoice {
     pub changes: Changes,
     /// Target of a percentile, in microseconds.
     pub target: Option<(Quantile, u64)>,
+    /// Prices of the changes of the what-if, in thousandths, in the order in which these are listed; others are 1.
+    pub prices: Vec<u64>,
     /// Tag of processes by which places are compared; `None`: all that are known to say where something runs.
     pub place_key: Option<String>,
     /// Limit of a percentile, in microseconds, for which headroom is found.
@@ -268,6 +275,10 @@ impl FlowChoice {
             "tau" => self.tau_ppm = parse_tau(value),
             "whatif" => self.changes = parse_changes(value),
             "target" => self.target = parse_target(value),
+            "prices" => {
+                let prices: Option<Vec<u64>> = value.split(',').map(parse_price).collect();
+                self.prices = prices.unwrap_or_default();
+            }
             "place" => self.place_key = parse_any(value.to_owned()),
             "headroom" => self.headroom = parse_target(value),
             "capacity" => self.capacity = value == "1",
@@ -284,6 +295,7 @@ impl FlowChoice {
     /// Returns keys and values of all that differs from the defaults.
     pub(crate) fn pairs(&self) -> Vec<(&'static str, String)> {
         let path = || focus_name(&self.parents);
+        let prices = || self.prices.iter().map(|of| price_text(*of)).collect::<Vec<_>>().join(",");
         let timeout =
             |(of, us): &(CallTarget, Option<u64>)| serde_json::to_string(&(TargetText::of(of), us)).ok();
         let all = [
@@ -296,6 +308,7 @@ impl FlowChoice {
             ("tau", self.tau_ppm.map(tau_text)),
             ("whatif", (self.changes != Changes::default()).then(|| changes_text(&self.changes))),
             ("target", self.target.map(|(quantile, us)| format!("{}:{us}", quantile.name()))),
+            ("prices", (!self.prices.is_empty()).then(prices)),
             ("place", self.place_key.clone()),
             ("headroom", self.headroom.map(|(quantile, us)| format!("{}:{us}", quantile.name()))),
             ("capacity", self.capacity.then(|| "1".to_owned())),
@@ -559,6 +572,7 @@ mod tests {
             },
             place_key: Some("sku&".to_owned()),
             target: Some((Quantile::P95, 300_000)),
+            prices: vec![1_000, 2_500, 0],
             headroom: Some((Quantile::P95, 420_000)),
             capacity: true,
             timeout: Some((CallTarget::Endpoint(Endpoint::new("a", "GET /")), Some(200_000))),
@@ -567,7 +581,7 @@ mod tests {
         let address = Address { choices, ..Address::default() };
         let text = address.to_fragment();
         assert!(text.contains("&panel=whatif&pooled=1&children=5&learn=paper&tau=0.95&whatif="), "{text}");
-        assert!(text.contains("&target=p95:300000"), "{text}");
+        assert!(text.contains("&target=p95:300000&prices=1,2.5,0"), "{text}");
         assert_eq!(Address::parse(&text), address);
     }
 

@@ -4,9 +4,10 @@ use crate::flow::capacity::Capacities;
 use crate::json::parts::{Text, pretty, public_json};
 use pathlight_base::statistics::Percentiles;
 use pathlight_engine::flow::{
-    ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, HeadroomReport,
-    HeadroomRow, ParalleliseReport, Quantile, Saving, SavingsReport, SerialGroup, ServiceCapacity, Slower,
-    SyncNode, TargetReport, TimeoutReport, WhatIfReport,
+    CheapestReport, Decider, ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport,
+    FlowVariant, FlowVariantsReport, HeadroomReport, HeadroomRow, ParalleliseReport, Quantile, Saving,
+    SavingsReport, SerialGroup, ServiceCapacity, Slower, SyncNode, TargetReport, TimeoutReport, VariantCall,
+    WhatIfReport,
 };
 use pathlight_engine::verdict::service_map::{MapCall, MapService, MapTime, ServiceMapReport};
 use pathlight_trace::Endpoint;
@@ -88,6 +89,39 @@ public_json! {
 }
 
 public_json! {
+    /// With `--variants`: which calls the invocations of the parent make, how many make the same ones, the flow of each, and what
+    /// decides which.
+    Variants<'a>(report: &'a FlowVariantsReport) {
+        /// The parent endpoint as `[service, operation]`.
+        parent: &'a Endpoint = &report.parent,
+        /// Its invocations, those that make no call too.
+        invocations: u64 = report.invocations,
+        /// The variants with the most invocations, these first: at most 8, of at least 5 invocations each.
+        variants: Vec<Variant<'a>> = report.variants.iter().map(Variant::of).collect(),
+        /// Number of variants that are not listed.
+        others: u64 = report.others,
+        /// Invocations of these.
+        other_invocations: u64 = report.other_invocations,
+    }
+}
+
+public_json! {
+    /// Invocations that make the same calls.
+    Variant<'a>(variant: &'a FlowVariant) {
+        /// Their number.
+        invocations: u64 = variant.invocations,
+        /// Whether they are in error.
+        error: bool = variant.is_error,
+        /// Their calls, by name.
+        calls: &'a [VariantCall] = &variant.calls,
+        /// What nearly all of these invocations have and few others, the best first, at most 3.
+        decided_by: &'a [Decider] = &variant.deciders,
+        /// The flow of these invocations alone.
+        flow: Flow<'a> = Flow::of(&variant.flow),
+    }
+}
+
+public_json! {
     /// Without a parent: every endpoint that waits for some call.
     Parents<'a>(parents: &'a [FlowParent]) {
         /// The parents, sorted by name.
@@ -160,6 +194,17 @@ public_json! {
     Target<'a>(report: &'a TargetReport, back_test: Option<&EvaluationReport>) {
         #[serde(flatten)]
         report: &'a TargetReport = report,
+        /// Error of the aggregate flow on held-out invocations, pooled as by `--evaluate`; `null` if there are none.
+        model_error: Option<ErrorQuantiles> = back_test.and_then(EvaluationReport::flow_error),
+    }
+}
+
+public_json! {
+    /// With `--target p99=300ms` and `--option 'in:cart=-50% costs 3'`, which may be repeated: the cheapest set of these changes that
+    /// brings the percentile down to the target.
+    Cheapest<'a>(report: &'a CheapestReport, back_test: Option<&EvaluationReport>) {
+        #[serde(flatten)]
+        report: &'a CheapestReport = report,
         /// Error of the aggregate flow on held-out invocations, pooled as by `--evaluate`; `null` if there are none.
         model_error: Option<ErrorQuantiles> = back_test.and_then(EvaluationReport::flow_error),
     }
@@ -333,6 +378,14 @@ pub fn flow(report: &FlowReport) -> Text {
     pretty(&Flow::of(report))
 }
 
+/// Returns the JSON of `flow --variants`.
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn flow_variants(report: &FlowVariantsReport) -> Text {
+    pretty(&Variants::of(report))
+}
+
 /// Returns the JSON of `flow` without a parent.
 ///
 /// # Errors
@@ -379,6 +432,14 @@ pub fn parallelise(report: &ParalleliseReport, back_test: Option<&EvaluationRepo
 /// Only if serde_json refuses a number, which no report holds.
 pub fn flow_target(report: &TargetReport, back_test: Option<&EvaluationReport>) -> Text {
     pretty(&Target::of(report, back_test))
+}
+
+/// Returns the JSON of `flow --target` with `--option`; `back_test` as for [`what_if`].
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn flow_cheapest(report: &CheapestReport, back_test: Option<&EvaluationReport>) -> Text {
+    pretty(&Cheapest::of(report, back_test))
 }
 
 /// Returns the JSON of `flow --headroom`; `back_test` as for [`what_if`].

@@ -3,6 +3,7 @@
 pub mod capacity;
 pub mod changes;
 pub mod chart;
+pub mod cheapest;
 pub mod choice;
 pub mod headroom;
 pub(crate) mod json;
@@ -15,6 +16,7 @@ pub mod target;
 #[cfg(test)]
 mod tests;
 pub mod timeout;
+pub mod variants;
 pub mod written;
 
 pub use table::{

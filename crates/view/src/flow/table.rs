@@ -35,6 +35,10 @@ pub fn services(report: &FlowReport) -> Vec<(String, f64)> {
 pub fn panel_words(panel: FlowPanel) -> (&'static str, &'static str) {
     match panel {
         FlowPanel::Calls => ("Calls", "Every call with its latency and wait"),
+        FlowPanel::Variants => (
+            "Variants",
+            "Which calls its invocations make: hits, misses, errors side by side, and what decides which",
+        ),
         FlowPanel::WhatIf => {
             ("What if", "The whole request, were some calls faster, slower, gone or side by side")
         }
@@ -80,9 +84,7 @@ pub fn shown_parent(address: &Address, parents: Option<&[FlowParent]>) -> Option
     if let RootEndpoint::Endpoint(endpoint) = &address.root {
         return Some(endpoint.clone());
     }
-    let parents = parents?;
-    let first = &parents[*FlowParent::by_worth(parents).first()?];
-    Some(Endpoint::new(&first.service, &first.operation))
+    FlowParent::most_worth(parents?)
 }
 
 fn is_of(parent: &FlowParent, endpoint: &Endpoint) -> bool {

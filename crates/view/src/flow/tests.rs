@@ -307,7 +307,7 @@ fn subjects_change_by_an_amount_or_to_what_is_usual() {
         [
             (ChangeAt::Subject(0), "Own work of cart: as usual".to_owned()),
             (ChangeAt::Subject(1), "Waiting for cart: 50.0\u{202f}% less".to_owned()),
-            (ChangeAt::Subject(2), "Calls out of cart: gone, +20\u{202f}\u{b5}s per call".to_owned()),
+            (ChangeAt::Subject(2), "Calls out of cart: 20\u{202f}\u{b5}s per call".to_owned()),
         ]
     );
     assert_eq!(own.words(amount(30, 1_500)), "30.0\u{202f}% more, +1.50\u{202f}ms per span");

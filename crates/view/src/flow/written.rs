@@ -2,9 +2,10 @@
 //! name.
 
 use super::changes::{QUEUE, queue_of, set_queue};
+use super::cheapest::parse_price;
 use pathlight_engine::flow::{
-    CallTarget, CallsBetween, ChangeOf, Changes, LatencyChange, Move, NodeName, Parallel, Quantile,
-    SubjectChange, SubjectTime, WaitChange, WaitTime,
+    CallTarget, CallTimeout, CallsBetween, ChangeOf, Changes, LatencyChange, Move, NodeName, Parallel,
+    PricedChanges, Quantile, SubjectChange, SubjectTime, WaitChange, WaitTime,
 };
 use pathlight_engine::queues::{QueueEdge, QueuesReport};
 use pathlight_engine::run::Session;
@@ -22,13 +23,21 @@ pub enum WhatIfChange {
     Move(Move),
     /// Calls take another time outside of what answers.
     Wait(WaitChange),
+    /// Whole calls of endpoints, by name, take another time.
+    Calls(String, SubjectTime),
+    /// Calls of endpoints, or into a service, by name, take at most so many microseconds.
+    AtMost(String, u64),
 }
 
 /// Begin a service that runs elsewhere, and calls between services.
 const MOVE: &str = "move:";
 const NETWORK: &str = "network:";
+/// Begins whole calls of endpoints, and stands for any letters in names of what changes.
+const CALL: &str = "call:";
+const ANY: char = '*';
 
-/// Reads `SERVICE:OPERATION=-50%`, `in:SERVICE=usual`, `=+500us`, `=gone`, `move:SERVICE@KEY=VALUE`, `network:A>B=-50%` and the like.
+/// Reads `SERVICE:OPERATION=-50%`, `in:SERVICE=usual`, `=+500us`, `=20ms`, `=gone`, `call:SERVICE:OPERATION=20ms`,
+/// `SERVICE:OPERATION<=200ms`, `*:GET *=+20%`, `move:SERVICE@KEY=VALUE`, `network:A>B=-50%` and the like.
 ///
 /// # Errors
 /// How to write it.
@@ -36,12 +45,24 @@ pub fn change(text: &str) -> Result<WhatIfChange, &'static str> {
     let moved = || text.strip_prefix(MOVE).and_then(moved).map(WhatIfChange::Move);
     let wait = || text.strip_prefix(NETWORK).and_then(wait).map(WhatIfChange::Wait);
     let time = || {
-        let (name, time) = text.rsplit_once('=')?;
+        // What ends like `<=` and is no time is a mistake.
+        let (name, time) = text.rsplit_once('=').filter(|(name, _)| !name.ends_with('<'))?;
         Some(WhatIfChange::Time(name.to_owned(), SubjectTime::parse(time)?))
     };
-    moved().or_else(wait).or_else(time).ok_or(
+    let at_most = || {
+        let (name, time) = text.rsplit_once("<=")?;
+        let (share_ppm, us) = LatencyChange::parse_amount(time)?;
+        let us = u64::try_from(us).ok().filter(|us| share_ppm == 0 && *us > 0)?;
+        Some(WhatIfChange::AtMost(name.strip_prefix(CALL).unwrap_or(name).to_owned(), us))
+    };
+    let calls = || {
+        let (name, time) = text.strip_prefix(CALL)?.rsplit_once('=')?;
+        Some(WhatIfChange::Calls(name.to_owned(), SubjectTime::parse(time)?)).filter(|_| name.contains(':'))
+    };
+    moved().or_else(wait).or_else(at_most).or_else(calls).or_else(time).ok_or(
         "write SERVICE:OPERATION=-50%, in:SERVICE=-50%, queue:NAME=-50%, network:A>B=-50% (* is any service), or =+500us, =-2ms, \
-         =+1s, =gone, =usual; or move:SERVICE@KEY=VALUE, network:A>B@KEY=within",
+         =+1s, =20ms, =gone, =usual; call:SERVICE:OPERATION=20ms for whole calls, SERVICE:OPERATION<=200ms for at most so long \
+         (* in a name stands for any letters); or move:SERVICE@KEY=VALUE, network:A>B@KEY=within",
     )
 }
 
@@ -65,7 +86,7 @@ fn wait(text: &str) -> Option<WaitChange> {
     let time = match time.trim() {
         "within" => calls.across.as_ref().map(|_| WaitTime::Within)?,
         amount => {
-            let (share_ppm, add_us) = LatencyChange::parse_amount(amount)?;
+            let (share_ppm, add_us) = LatencyChange::parse_change(amount)?;
             WaitTime::By { share_ppm, add_us }
         }
     };
@@ -116,6 +137,36 @@ pub fn endpoint(sessions: &[impl Borrow<Session>], text: &str) -> Result<Endpoin
     found.into_iter().min().ok_or_else(|| {
         format!("no endpoint {text:?} in these traces: write SERVICE:OPERATION as it is recorded there")
     })
+}
+
+/// Returns the endpoints a text names: one, or with `*` all whose name is like it, by name.
+///
+/// # Errors
+/// There is none.
+fn endpoints(sessions: &[impl Borrow<Session>], text: &str) -> Result<Vec<Endpoint>, String> {
+    let one = endpoint(sessions, text);
+    if one.is_ok() || !text.contains(ANY) {
+        return one.map(|one| vec![one]);
+    }
+    let all = sessions.iter().flat_map(|session| session.borrow().set.endpoints());
+    let like = all.filter(|(service, operation)| is_like(&format!("{service}:{operation}"), text));
+    let mut found: Vec<Endpoint> =
+        like.map(|(service, operation)| Endpoint::new(service, operation)).collect();
+    found.sort();
+    found.dedup();
+    if found.is_empty() { one.map(|one| vec![one]) } else { Ok(found) }
+}
+
+/// Returns whether a name is like a pattern, in which `*` stands for any letters.
+fn is_like(name: &str, pattern: &str) -> bool {
+    let mut parts = pattern.split(ANY);
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
+    let Some(last) = parts.next_back() else { return rest.is_empty() };
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
 }
 
 /// Returns the subject a text names; `None` if it is not written like one.
@@ -188,8 +239,18 @@ pub fn add_times(
     wanted: &[WhatIfChange],
 ) -> Result<(), String> {
     for change in wanted {
-        let (name, time) = match change {
-            WhatIfChange::Time(name, time) => (name, time),
+        let (name, time, of) = match change {
+            WhatIfChange::Time(name, time) => (name, time, of),
+            WhatIfChange::Calls(name, time) => (name, time, ChangeOf::WholeCall),
+            WhatIfChange::AtMost(name, after_us) => {
+                let target = |of| CallTimeout { of, after_us: *after_us, retry_us: Vec::new() };
+                let targets: Vec<CallTarget> = match endpoints(sessions, name) {
+                    Ok(endpoints) => endpoints.into_iter().map(CallTarget::Endpoint).collect(),
+                    Err(_) => vec![call_target(sessions, name)?],
+                };
+                changes.timeouts.extend(targets.into_iter().map(target));
+                continue;
+            }
             WhatIfChange::Move(to) => {
                 check_loaded(sessions, [&to.service, &None], Some(&to.key))?;
                 changes.moves.push(to.clone());
@@ -202,15 +263,21 @@ pub fn add_times(
                 continue;
             }
         };
-        let endpoint = endpoint(sessions, name);
+        let endpoints = endpoints(sessions, name);
         // A service may be called like a part: an endpoint of that name goes first.
         let subject =
-            if endpoint.is_err() && of == ChangeOf::OwnWork { subject(sessions, name)? } else { None };
+            if endpoints.is_err() && of == ChangeOf::OwnWork { subject(sessions, name)? } else { None };
         match (subject, time) {
             (Some(subject), time) => changes.subjects.push(SubjectChange { subject, time: time.clone() }),
             (None, &SubjectTime::By { share_ppm, add_us }) => {
-                let Endpoint { service, operation } = endpoint?;
-                changes.latencies.push(LatencyChange { service, operation, of, share_ppm, add_us });
+                let change = |Endpoint { service, operation }| LatencyChange {
+                    service,
+                    operation,
+                    of,
+                    share_ppm,
+                    add_us,
+                };
+                changes.latencies.extend(endpoints?.into_iter().map(change));
             }
             (None, SubjectTime::Usual | SubjectTime::Levels(_)) => {
                 let parts = "own:SERVICE, in:SERVICE and out:SERVICE";
@@ -219,6 +286,34 @@ pub fn add_times(
         }
     }
     Ok(())
+}
+
+/// Reads `CHANGE costs NUMBER`: a change as [`change`] does, and its price in thousandths.
+///
+/// # Errors
+/// How to write it.
+pub fn priced(text: &str) -> Result<(WhatIfChange, u64), &'static str> {
+    const HOW: &str = "write a change and its price: in:SERVICE=-50% costs 3";
+    let (of, price) = text.rsplit_once(COSTS).ok_or(HOW)?;
+    Ok((change(of.trim())?, parse_price(price).ok_or(HOW)?))
+}
+
+/// Stands between a change and its price.
+const COSTS: &str = " costs ";
+
+/// Returns what can be chosen for a price, of what is loaded. `wanted` are texts as [`priced`] reads them.
+///
+/// # Errors
+/// One of them is not written like that, names nothing that is loaded, or cannot be changed like this.
+pub fn options(sessions: &[impl Borrow<Session>], wanted: &[String]) -> Result<Vec<PricedChanges>, String> {
+    let option = |text: &String| {
+        let (change, cost_thousandths) = priced(text)?;
+        let mut changes = Changes::default();
+        add_times(&mut changes, sessions, ChangeOf::OwnWork, &[change])?;
+        let name = text.rsplit_once(COSTS).map_or(text.as_str(), |(name, _)| name.trim()).to_owned();
+        Ok(PricedChanges { name, changes, cost_thousandths })
+    };
+    wanted.iter().map(option).collect()
 }
 
 /// Returns whether what is wanted names queues: then [`add_own_work`] needs a report about them.
@@ -337,7 +432,41 @@ mod tests {
         let half = WaitTime::By { share_ppm: -500_000, add_us: 0 };
         assert_eq!(change("network:*>*=-50%"), waits(None, None, half));
         assert_eq!(change("network:a>*@zone=within"), waits(Some("a"), Some("zone"), WaitTime::Within));
-        let unclear = ["network:a>b=within", "network:a>b=slow", "move:cart@=b", "move:@zone=b", "a:b"];
+        assert_eq!(change("a:b=20ms"), timed("a:b", by(-1_000_000, 20_000)));
+        assert_eq!(
+            change("network:*>*=2ms"),
+            waits(None, None, WaitTime::By { share_ppm: -1_000_000, add_us: 2_000 })
+        );
+        assert_eq!(change("call:a:b=20ms"), Ok(WhatIfChange::Calls(name("a:b"), by(-1_000_000, 20_000))));
+        // A service may be called like that.
+        assert_eq!(change("call:b=-50%"), timed("call:b", by(-500_000, 0)));
+        for text in ["a:b<=200ms", "call:a:b<=200ms"] {
+            assert_eq!(change(text), Ok(WhatIfChange::AtMost(name("a:b"), 200_000)));
+        }
+        assert_eq!(priced("in:b=-50% costs 2.5").map(|of| of.1), Ok(2_500));
+        assert!(
+            ["in:b=-50%", "in:b=-50% costs x", "in:b=-50% costs -1", "b costs 1"]
+                .iter()
+                .all(|of| priced(of).is_err())
+        );
+        let like = ["db:GET /a", "db:GET /", "web:GET /b"].map(|name| is_like(name, "*:GET /*"));
+        assert_eq!(
+            (like, is_like("db:PUT /a", "*:GET /*"), is_like("aXbX", "a*b")),
+            ([true; 3], false, false)
+        );
+        assert_eq!(
+            [("ab", "a*b"), ("aab", "a*ab"), ("ab", "ab*b"), ("", "*")].map(|(a, b)| is_like(a, b)),
+            [true, true, false, true]
+        );
+        let unclear = [
+            "network:a>b=within",
+            "network:a>b=slow",
+            "move:cart@=b",
+            "move:@zone=b",
+            "a:b",
+            "a:b<=-2ms",
+            "a:b<=50%",
+        ];
         assert!(unclear.iter().all(|text| change(text).is_err()));
         assert_eq!(target("p99=300ms"), Ok((Quantile::P99, 300_000)));
         let wrong = ["p98=1ms", "p99", "p99=-1ms", "p99=50%", "p99=gone", "p99=0us"];

@@ -19,8 +19,8 @@ pub use crate::errors::json::errors;
 pub use crate::findings::json::findings;
 pub use crate::flame::json::{critical_path, per_request};
 pub use crate::flow::json::{
-    flow, flow_capacity, flow_evaluation, flow_headroom, flow_parents, flow_target, flow_timeout,
-    parallelise, savings, service_map, what_if,
+    flow, flow_capacity, flow_cheapest, flow_evaluation, flow_headroom, flow_parents, flow_target,
+    flow_timeout, flow_variants, parallelise, savings, service_map, what_if,
 };
 pub use crate::heatmap::json::{heatmap, summary};
 pub use crate::instrument::json::instrument;

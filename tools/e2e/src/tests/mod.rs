@@ -38,6 +38,7 @@ mod summaries;
 mod tables;
 mod tabs;
 mod tasks;
+mod variants;
 mod views;
 mod walk;
 
@@ -244,6 +245,8 @@ pub const ALL: &[Test] = tests![
     flow::a_target_says_what_has_to_be_faster_and_becomes_a_what_if,
     flow::calls_that_could_run_side_by_side_are_those_of_the_binary_and_become_a_what_if,
     flow::slower_places_are_those_of_the_binary_and_become_a_what_if,
+    variants::variants_are_those_of_the_binary_with_what_decides_them,
+    variants::the_cheapest_changes_of_a_what_if_are_those_of_the_binary,
     flow::headroom_is_that_of_the_binary_and_becomes_a_what_if,
     flow::a_dropped_table_says_where_to_add_and_where_to_take,
     flow::a_timeout_of_the_selected_call_cuts_what_the_binary_says,

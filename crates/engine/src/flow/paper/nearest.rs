@@ -15,6 +15,9 @@ pub enum Metric {
     Paper,
     /// As [`Paper`](Self::Paper), without floors of deviations.
     PaperUnbounded,
+    /// As [`Paper`](Self::Paper), but likely by a normal distribution: with the logarithm of the variances, and the share of the
+    /// invocations that are in the cluster.
+    Gaussian,
     /// Maximum a posteriori on logarithms of latencies; a deviation is at least 0.1.
     #[default]
     Likelihood,
@@ -120,11 +123,11 @@ impl Clusters {
                 let (mean, variance) = metric.moments(values.copied(), count as u64);
                 cluster.means.push(mean);
                 cluster.variances.push(variance);
-                if metric == Metric::Likelihood {
+                if metric.is_likelihood() {
                     cluster.constant += ln(variance);
                 }
             }
-            if metric == Metric::Likelihood {
+            if metric.is_likelihood() {
                 cluster.constant -= 2.0 * ln(count as f64 / total as f64);
             }
             clusters.push((&members.first, cluster));
@@ -139,6 +142,12 @@ impl Clusters {
 const LOG_UNIT: f64 = (1u64 << 32) as f64;
 
 impl Metric {
+    /// Returns whether the nearest cluster is the likeliest one, and not only the one whose means are least deviations away: by
+    /// these alone clusters with great deviations are near to everything.
+    fn is_likelihood(self) -> bool {
+        matches!(self, Metric::Gaussian | Metric::Likelihood)
+    }
+
     fn log(us: u64) -> f64 {
         ln(us.max(1) as f64)
     }
@@ -150,7 +159,7 @@ impl Metric {
         for us in values {
             let value = match self {
                 Metric::Likelihood => (Metric::log(us) * LOG_UNIT).round() as i128,
-                Metric::Paper | Metric::PaperUnbounded => i128::from(us),
+                Metric::Paper | Metric::PaperUnbounded | Metric::Gaussian => i128::from(us),
             };
             sum += value;
             squares += value * value;
@@ -159,7 +168,7 @@ impl Metric {
         let mean = sum as f64 / count as f64 / unit;
         let variance = (n * squares - sum * sum) as f64 / (count as f64 * count as f64) / (unit * unit);
         let floor = match self {
-            Metric::Paper => (0.05 * mean).max(1.0),
+            Metric::Paper | Metric::Gaussian => (0.05 * mean).max(1.0),
             Metric::PaperUnbounded => 0.0,
             Metric::Likelihood => 0.1,
         };

@@ -2,6 +2,7 @@
 //! requests, and change those of the selection.
 
 mod capacity;
+mod cheapest;
 mod evaluation;
 mod headroom;
 mod mended;
@@ -10,9 +11,11 @@ mod parents;
 mod savings;
 mod target;
 mod timeout;
+mod variants;
 mod what_if;
 
 pub use capacity::Capacity;
+pub use cheapest::Cheapest;
 pub use evaluation::{FlowEvaluation, MIN_CHILDREN, back_test};
 pub use headroom::Headroom;
 pub use mended::Mended;
@@ -24,6 +27,7 @@ pub use savings::Savings;
 pub(crate) use savings::savings;
 pub use target::Target;
 pub use timeout::Timeout;
+pub use variants::FlowVariants;
 pub(crate) use what_if::DoneWhatIfPass;
 pub use what_if::WhatIf;
 pub(crate) use what_if::what_if;

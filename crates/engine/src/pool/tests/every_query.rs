@@ -7,7 +7,7 @@ use crate::anomalies::paper::FeatureEncoding;
 use crate::diagnosis::{Aggregates, DiagnosisSettings};
 use crate::findings::FindingsReport;
 use crate::flow::paper::FlowSettings;
-use crate::flow::{CallTarget, Changes, Quantile};
+use crate::flow::{CallTarget, Changes, PricedChanges, Quantile};
 use crate::heatmap::ColumnOrder;
 use crate::pool::QueryError;
 use crate::queries::{self, ListedQuery as _, SpanKey};
@@ -132,6 +132,16 @@ fn every() -> Vec<Vec<u8>> {
         queries::NearestNormal { of: trace(), selection: all() }.to_message(),
         queries::Capacity { selection: all(), settings }.to_message(),
         queries::Instrument { selection: all() }.to_message(),
+        queries::FlowVariants { selection: all(), parent: None, settings }.to_message(),
+        queries::Cheapest {
+            selection: all(),
+            baseline: None,
+            settings,
+            quantile: Quantile::P95,
+            target_us: 1,
+            options: vec![PricedChanges::default(); 2],
+        }
+        .to_message(),
     ]
     .into()
 }
