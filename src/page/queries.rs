@@ -60,6 +60,8 @@ pub struct Queries {
     pub capacity_what_if: Slot<queries::WhatIf>,
     /// Places that are slower than others.
     pub deployments: Slot<queries::Deployments>,
+    /// Where one more span would tell most.
+    pub instrument: Slot<queries::Instrument>,
     /// The cheapest of the changes of a what-if that reach a target.
     pub cheapest: Slot<queries::Cheapest>,
     /// The variants of the flow.

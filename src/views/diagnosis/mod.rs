@@ -1,6 +1,7 @@
 //! Diagnosis: what is slow, where in its span, and whether only in the tail, as sentences with their evidence; what
 //! makes the tail slow; and what changed between two sets.
 
+mod instrument;
 pub mod trace;
 pub mod tree;
 
@@ -10,6 +11,7 @@ use crate::shell::banners::copy_text;
 use crate::shell::jump::Jump;
 use crate::shell::redaction_dialog;
 use crate::views::compare::services::ChangedServices;
+use crate::views::diagnosis::instrument::InstrumentPanel;
 use crate::views::diagnosis::trace::{AggregateSpans, SharedSpans};
 use crate::views::diagnosis::tree::DiagnosisTree;
 use crate::views::timeline::chart::{TimelineChart, TraceOverview};
@@ -71,6 +73,7 @@ pub struct DiagnosisView {
     services: ChangedServices,
     /// Layers 1 and 2, layers 3 and 4.
     layers: [CompanionTable<LayerRow>; 2],
+    instrument: InstrumentPanel,
     none: El,
     /// Revision of what is loaded, and the settings, that are offered.
     offered: Option<(u64, GroupBy, u32)>,
@@ -134,6 +137,7 @@ impl DiagnosisView {
             CompanionTable::new(page, table)
                 .on_select(move |row| page.set_focus(Focus::Endpoint(row.endpoint.clone())))
         });
+        let instrument = InstrumentPanel::new(page, keep);
         let (request_types, tail) = selects(page, keep);
         let mut lists = Segments::new("List");
         for list in DiagnosisList::ALL {
@@ -167,10 +171,12 @@ impl DiagnosisView {
             .child(&verdict)
             .children(services.elements())
             .child(layers[0].element())
-            .child(layers[1].element());
+            .child(layers[1].element())
+            .child(instrument.element());
         let frame = ViewFrame::new(View::Diagnosis, "diagnosis", chart, companion).with(&tools);
         let frame = frame.with(chart.element()).table(places[0]).table(places[1]);
         let frame = services.keep_up_in(frame).table(layers[0]).table(layers[1]);
+        let frame = frame.table(instrument.table());
         DiagnosisView {
             frame: frame.zooms(chart, zooms),
             chart,
@@ -189,6 +195,7 @@ impl DiagnosisView {
             verdict,
             services,
             layers,
+            instrument,
             none,
             offered: None,
             wanted: None,
@@ -216,6 +223,7 @@ impl DiagnosisView {
         let why = match list.is_of_sides() {
             true if page.has_summary() => summaries::NO_CHANGED_PLACES,
             true => diagnosis::why_no_sides(&page.address(), overview.as_deref(), sets.as_deref()),
+            false if list == DiagnosisList::Instrument && page.has_summary() => summaries::NO_STRETCHES,
             false => "",
         };
         self.none.set_text(why);
@@ -245,6 +253,8 @@ impl DiagnosisView {
         self.verdict.show(is_of_services && !self.services.is_opened());
         self.layers[0].show(shows(DiagnosisList::Layers));
         self.layers[1].show(shows(DiagnosisList::Positions));
+        let is_instrument = shows(DiagnosisList::Instrument);
+        self.instrument.update(page, is_instrument);
         // These wait for another report than the chart.
         let is_stale = queries.compare_diagnoses.is_waiting();
         self.places[1].set_stale(is_stale);
@@ -289,6 +299,9 @@ impl PageView for DiagnosisView {
             queries.compare_diagnoses.want(page, queries::CompareDiagnoses { a, b });
         }
         queries.diagnosis.want(page, queries::Diagnosis { selection: address.selection(), settings });
+        if address.choices.diagnosis.list == DiagnosisList::Instrument && !page.has_summary() {
+            queries.instrument.want(page, queries::Instrument { selection: address.selection() });
+        }
         // It is wanted when somebody looks at a line.
         queries.aggregate.keep(page);
     }
@@ -375,6 +388,7 @@ impl PageView for DiagnosisView {
                 let tree = self.tree.clone();
                 (lines, Box::new(move |_, forward| tree.choose_found(forward)))
             }
+            DiagnosisList::Instrument => return self.instrument.search(finder),
             DiagnosisList::Services => {
                 let table = self.services.services;
                 (services, Box::new(move |_, forward| table.select_beside(forward)))
@@ -525,7 +539,9 @@ fn formats(page: Page, chart: ChartCanvas<TimelineChart>, spans: &SharedSpans) -
             Box::new(move || {
                 let list = page.address().choices.diagnosis.list;
                 let report = page.queries().diagnosis.get();
-                diagnosis::list_csv(list, report.as_deref(), sets_in_sight(page).as_deref())
+                let instrument = page.queries().instrument.get();
+                let (sets, instrument) = (sets_in_sight(page), instrument.as_ref());
+                diagnosis::list_csv(list, report.as_deref(), sets.as_deref(), instrument)
             }),
         ),
         (

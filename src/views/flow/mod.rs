@@ -15,7 +15,7 @@ mod parent;
 pub mod prediction;
 pub mod queries;
 pub mod queues;
-mod report_table;
+pub mod report_table;
 pub mod savings;
 pub mod target;
 pub mod time_field;

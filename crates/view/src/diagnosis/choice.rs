@@ -18,17 +18,20 @@ pub enum DiagnosisList {
     Layers,
     /// Layers 3 and 4: the times of every position, by shape and by order.
     Positions,
+    /// Places where one more span would tell most.
+    Instrument,
 }
 
 impl DiagnosisList {
     /// Every list, in the order of the page.
-    pub const ALL: [DiagnosisList; 6] = [
+    pub const ALL: [DiagnosisList; 7] = [
         DiagnosisList::Report,
         DiagnosisList::Tail,
         DiagnosisList::Places,
         DiagnosisList::Services,
         DiagnosisList::Layers,
         DiagnosisList::Positions,
+        DiagnosisList::Instrument,
     ];
 
     /// Returns its value of `list=`.
@@ -40,6 +43,7 @@ impl DiagnosisList {
             DiagnosisList::Services => "services",
             DiagnosisList::Layers => "layers",
             DiagnosisList::Positions => "positions",
+            DiagnosisList::Instrument => "instrument",
         }
     }
 

@@ -147,11 +147,12 @@ fn lines_that_a_search_finds_are_walked_round_the_ends() {
 #[test]
 fn each_list_has_a_file_of_its_own() {
     let (report, sets) = (DiagnosisReport::default(), SetsReport::default());
+    let instrument = std::rc::Rc::default();
     let heads = DiagnosisList::ALL.map(|list| {
-        let csv = diagnosis::list_csv(list, Some(&report), Some(&sets)).unwrap();
+        let csv = diagnosis::list_csv(list, Some(&report), Some(&sets), Some(&instrument)).unwrap();
         csv.split(',').next().unwrap().to_owned()
     });
-    assert_eq!(heads, ["level", "request_type", "request_type", "rank", "layer", "layer"]);
-    assert_eq!(diagnosis::list_csv(DiagnosisList::Places, Some(&report), None), None);
-    assert_eq!(diagnosis::list_csv(DiagnosisList::Tail, None, Some(&sets)), None);
+    assert_eq!(heads, ["level", "request_type", "request_type", "rank", "layer", "layer", "service"]);
+    assert_eq!(diagnosis::list_csv(DiagnosisList::Places, Some(&report), None, None), None);
+    assert_eq!(diagnosis::list_csv(DiagnosisList::Tail, None, Some(&sets), None), None);
 }

@@ -5,15 +5,18 @@ use crate::address::comparing::Against;
 use crate::diagnosis::choice::{DiagnosisChoice, DiagnosisList};
 use crate::diagnosis::tables::{layers_csv, places_csv, positions_csv, report_csv, services_csv};
 use crate::diagnosis::words::statistic_words;
+use crate::instrument::{self, InstrumentLine};
 use crate::say::tip::TipLine;
 use crate::timeline::chart::{Timeline, part_name};
 use crate::views::WORKING;
 use pathlight_base::format::{THIN, count, counted, duration, duration_us, share};
 use pathlight_engine::diagnosis::{AggregateTrace, DiagnosisReport, SetsReport, TimeStatistics};
 use pathlight_engine::flame::TraceReport;
+use pathlight_engine::instrument::InstrumentReport;
 use pathlight_engine::queries::{OverviewReport, most_time};
 use pathlight_engine::requests::RequestRef;
 use pathlight_trace::Endpoint;
+use std::rc::Rc;
 
 /// Starts of the tail to choose from, in thousandths.
 const TAILS: [u32; 5] = [500, 750, 900, 950, 990];
@@ -46,6 +49,10 @@ pub fn list_words(list: DiagnosisList) -> (&'static str, &'static str) {
         DiagnosisList::Positions => (
             "Layers 3 and 4",
             "The times of every position and of its parts, in traces of one shape (3), and of one order of calls (4)",
+        ),
+        DiagnosisList::Instrument => (
+            "Instrument next",
+            "Where one more span would tell most about what requests wait for, with code for it",
         ),
     }
 }
@@ -233,6 +240,7 @@ pub fn list_csv(
     list: DiagnosisList,
     report: Option<&DiagnosisReport>,
     sets: Option<&SetsReport>,
+    instrument: Option<&Rc<InstrumentReport>>,
 ) -> Option<String> {
     match list {
         DiagnosisList::Report => report.map(report_csv),
@@ -241,6 +249,9 @@ pub fn list_csv(
         DiagnosisList::Services => sets.map(|sets| services_csv(&sets.culprit)),
         DiagnosisList::Layers => report.map(layers_csv),
         DiagnosisList::Positions => report.map(positions_csv),
+        DiagnosisList::Instrument => {
+            instrument.map(|report| instrument::table().filled(InstrumentLine::of(report)).csv())
+        }
     }
 }
 

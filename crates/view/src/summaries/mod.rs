@@ -6,5 +6,6 @@ mod words;
 
 pub use words::{
     COMPARES_ALL, DIAGNOSIS_ONLY, FLOW_ONLY, Known, NO_AGGREGATE, NO_CHANGED_PLACES, NO_FINDINGS,
-    NO_POSITIONS, Node, Selected, SummedEndpointRow, facts, known_requests, lacking, lacks, notes, together,
+    NO_POSITIONS, NO_STRETCHES, Node, Selected, SummedEndpointRow, facts, known_requests, lacking, lacks,
+    notes, together,
 };

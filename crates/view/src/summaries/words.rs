@@ -72,6 +72,10 @@ pub const NO_AGGREGATE: &str = "An aggregate trace stands for traces of one stru
 pub const NO_POSITIONS: &str = "Layers 3 and 4 are about traces of one structure, and a summary holds sums over all. Load the \
                                 traces, or some of them, to see them.";
 
+/// Words in place of where one more span would tell most.
+pub const NO_STRETCHES: &str = "Where one more span would tell most is found in the spans of requests, and a summary holds sums \
+                                over all. Load the traces, or some of them, to see it.";
+
 /// Words in place of places that changed between two sides, one of which is a summary.
 pub const NO_CHANGED_PLACES: &str = "Changed places and services are found in the spans of both sides, and a summary holds \
                                      sums over them. Compare shows what changed, service by service.";
