@@ -9,7 +9,7 @@ use super::flow::exported;
 
 pub async fn variants_are_those_of_the_binary_with_what_decides_them(page: &Page) -> Outcome {
     let file = generated("serial.json", "--shape serial --traces 1200 --seed 2")?;
-    let parent = "parents=%5B%5B%22unit-17%22,%22GET%20/work%22%5D%5D";
+    let parent = "parents=%5B%22unit-17%22,%22GET%20/work%22%5D";
     page.open(&format!("view=flow&panel=variants&{parent}")).await?;
     page.drop_files(std::slice::from_ref(&file)).await?;
     page.ready().await?;
