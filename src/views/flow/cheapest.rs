@@ -4,7 +4,8 @@
 use super::what_if;
 use crate::dom::{El, Listeners, button, div, el, span};
 use crate::page::Page;
-use pathlight_view::flow::cheapest::{self, parse_price, price_text};
+use pathlight_view::flow::cheapest;
+use pathlight_view::flow::price::{parse_price, price_text};
 use pathlight_view::views::WORKING;
 use web_sys::HtmlInputElement;
 

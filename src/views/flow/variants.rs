@@ -40,13 +40,13 @@ impl VariantsPanel {
             .attr("role", "img")
             .attr(
                 "aria-label",
-                "The flows of the most common variants; the table below says what decides which",
+                "The flows of the most common variants; the table above says what decides which",
             )
             .test("variants-chart");
         let chart = FilledCanvas::new(div("chart variants-chart"), canvas);
         let note = el("p").class("muted small table-note").text(variants::LIMITS);
         let element = div("variants").test("variants").child(&tools).child(&report.sentence);
-        let element = element.child(chart.area()).child(table.element()).child(&note);
+        let element = element.child(table.element()).child(&note).child(chart.area());
         VariantsPanel { element, report, chart, painted: Painted::default() }
     }
 

@@ -1,6 +1,7 @@
 //! The cheapest of some changes that bring a percentile of the latency down to a target, in words.
 
 use super::changes::chips;
+use super::price::cost_text;
 use pathlight_base::format::{count, counted, duration};
 use pathlight_engine::flow::{Changes, CheapestReport, ChosenChange, PricedChanges};
 
@@ -23,25 +24,9 @@ pub fn priced(changes: &Changes, prices: &[u64]) -> Vec<PricedChanges> {
     chips.map(priced).collect()
 }
 
-/// Returns a price in thousandths as it is written.
-pub fn price_text(thousandths: u64) -> String {
-    cost_words(thousandths as f64 / 1000.0)
-}
-
-/// Reads a price; returns it in thousandths.
-pub fn parse_price(text: &str) -> Option<u64> {
-    let price: f64 = text.trim().parse().ok()?;
-    (0.0..=1e12).contains(&price).then(|| (price * 1000.0).round() as u64)
-}
-
-fn cost_words(cost: f64) -> String {
-    let text = format!("{cost:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
 /// Returns a chosen change with its price: `in:db=-50% (3)`.
 pub fn chosen_words(of: &ChosenChange) -> String {
-    format!("{} ({})", of.change, cost_words(of.cost))
+    format!("{} ({})", of.change, cost_text(of.cost))
 }
 
 /// Returns what a report says, in sentences.
@@ -76,7 +61,7 @@ pub fn sentence(report: &CheapestReport) -> String {
     format!(
         "{} of {options}, for {}, {} {quantile} from {before} to {}, at most {target}: {}. {how}",
         count(chosen.len() as u64),
-        cost_words(report.cost),
+        cost_text(report.cost),
         if chosen.len() == 1 { "brings" } else { "bring" },
         duration(report.after_us),
         names.join(", ")
@@ -86,6 +71,7 @@ pub fn sentence(report: &CheapestReport) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flow::price::price_text;
     use pathlight_engine::flow::Quantile;
 
     #[test]
@@ -110,7 +96,6 @@ mod tests {
         assert_eq!(costs, ["2.5", "1", "1"]);
         assert_eq!(priced[1].changes, Changes { latencies: vec![change("b")], ..Changes::default() });
         assert_eq!(priced.iter().fold(Changes::default(), |all, of| all.with(&of.changes)), changes);
-        assert_eq!(["2.5", " 0 ", "-1", "x"].map(parse_price), [Some(2_500), Some(0), None, None]);
     }
 
     #[test]

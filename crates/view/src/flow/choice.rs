@@ -1,7 +1,7 @@
 //! The choices of the flow view, as keys of the address: `map`, `parents`, `panel`, `pooled`, `children`,
 //! `learn`, `tau`, `whatif`, `target`, `prices`, `place`, `headroom`, `capacity`, `timeout`.
 
-use super::cheapest::{parse_price, price_text};
+use super::price::{parse_price, price_text};
 use crate::address::focus::{focus_name, parse_focus};
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{

@@ -10,6 +10,7 @@ pub(crate) mod json;
 pub mod map;
 pub mod parallelise;
 pub mod prediction;
+pub mod price;
 pub mod savings;
 mod table;
 pub mod target;

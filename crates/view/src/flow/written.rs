@@ -2,7 +2,7 @@
 //! name.
 
 use super::changes::{QUEUE, queue_of, set_queue};
-use super::cheapest::parse_price;
+use super::price::parse_price;
 use pathlight_engine::flow::{
     CallTarget, CallTimeout, CallsBetween, ChangeOf, Changes, LatencyChange, Move, NodeName, Parallel,
     PricedChanges, Quantile, SubjectChange, SubjectTime, WaitChange, WaitTime,

@@ -9,7 +9,7 @@ use super::flow::exported;
 
 pub async fn variants_are_those_of_the_binary_with_what_decides_them(page: &Page) -> Outcome {
     let file = generated("serial.json", "--shape serial --traces 1200 --seed 2")?;
-    let parent = "parents=%5B%5B%22unit-17%22,%22GET%20/work%22%5D%5D";
+    let parent = "parents=%5B%22unit-17%22,%22GET%20/work%22%5D";
     page.open(&format!("view=flow&panel=variants&{parent}")).await?;
     page.drop_files(std::slice::from_ref(&file)).await?;
     page.ready().await?;
@@ -39,7 +39,7 @@ pub async fn the_cheapest_changes_of_a_what_if_are_those_of_the_binary(page: &Pa
     page.open("view=flow").await?;
     page.drop_files(std::slice::from_ref(&file)).await?;
     page.ready().await?;
-    let changes = ["own:catalog=-50%", "own:search=-50%"];
+    let changes = ["own:edge-gateway=-50%", "own:storefront=-50%"];
     let what_if = ["flow", "--json", "--what-if", changes[0], "--what-if", changes[1]];
     let report = native(&what_if, &[&file])?;
     let p50 = |side: &str| report[side]["p50"].as_f64().unwrap_or_default();
@@ -49,7 +49,7 @@ pub async fn the_cheapest_changes_of_a_what_if_are_those_of_the_binary(page: &Pa
     let asked = ["flow", "--json", "--target", &target, "--option", &options[0], "--option", &options[1]];
     let said = native(&asked, &[&file])?;
     let choice = format!(
-        "view=flow&panel=target&target=p50:{target_us}&prices=2.5,2.5&whatif=%5B%5B%22own:catalog%22,-500000,0%5D,%5B%22own:search%22,-500000,0%5D%5D"
+        "view=flow&panel=target&target=p50:{target_us}&prices=2.5,2.5&whatif=%5B%5B%22own:edge-gateway%22,-500000,0%5D,%5B%22own:storefront%22,-500000,0%5D%5D"
     );
     page.open(&choice).await?;
     page.drop_files(std::slice::from_ref(&file)).await?;

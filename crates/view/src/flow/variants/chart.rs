@@ -1,6 +1,6 @@
 //! The flows of variants side by side.
 
-use super::calls_words;
+use super::variant_words;
 use crate::draw::scene::Align;
 use crate::draw::svg::{self, SvgText};
 use crate::draw::text::{Advances, elide};
@@ -93,7 +93,7 @@ pub fn scene(
         let said = format!("{}, p50 {}", share(of_all), duration(variant.flow.latency_us.p50));
         let lines = [
             (said, metrics.font_px(), true, theme.text),
-            (calls_words(report, at), metrics.px(11.0), false, theme.muted),
+            (variant_words(report, at), metrics.px(11.0), false, theme.muted),
         ];
         let mut y = cell.y + metrics.px(6.0);
         for (text, font_px, bold, color) in lines {

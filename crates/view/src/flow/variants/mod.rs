@@ -116,17 +116,29 @@ pub fn calls_words(report: &FlowVariantsReport, at: usize) -> String {
     words.join(", ")
 }
 
-/// Returns what goes with a variant: where it is, and how often there and elsewhere.
-pub fn decider_words(decider: &Decider) -> String {
-    let what = match (&decider.call, &decider.tag) {
+/// Returns what goes with a variant: a tag, what a call answers, or a call that fails.
+fn decider_name(decider: &Decider) -> String {
+    match (&decider.call, &decider.tag) {
         (Some(call), Some((key, value))) => {
             format!("{}: {}={}", printable(&call.operation), printable(key), printable(value))
         }
         (Some(call), None) => format!("{} fails", printable(&call.operation)),
         (None, Some((key, value))) => format!("{}={}", printable(key), printable(value)),
         (None, None) => String::new(),
-    };
+    }
+}
+
+/// Returns what goes with a variant, and how often there and elsewhere.
+pub fn decider_words(decider: &Decider) -> String {
+    let what = decider_name(decider);
     format!("{what} ({} here, {} elsewhere)", share(decider.share_here()), share(decider.share_elsewhere()))
+}
+
+/// Returns the calls of a variant, and what decides it first.
+fn variant_words(report: &FlowVariantsReport, at: usize) -> String {
+    let first = report.variants.get(at).and_then(|variant| variant.deciders.first());
+    let decider = first.map(|first| format!("; {}", decider_name(first)));
+    calls_words(report, at) + &decider.unwrap_or_default()
 }
 
 /// Returns what decides a variant, in words; nothing if nothing was found.
