@@ -116,11 +116,12 @@ pub fn calls_words(report: &FlowVariantsReport, at: usize) -> String {
     words.join(", ")
 }
 
-/// Returns what goes with a variant: a tag, what a call answers, or a call that fails.
+/// Returns what goes with a variant: a tag, what a call answers, or a call that fails. The tag comes
+/// first, since a cell may be cut.
 fn decider_name(decider: &Decider) -> String {
     match (&decider.call, &decider.tag) {
         (Some(call), Some((key, value))) => {
-            format!("{}: {}={}", printable(&call.operation), printable(key), printable(value))
+            format!("{}={} of {}", printable(key), printable(value), printable(&call.operation))
         }
         (Some(call), None) => format!("{} fails", printable(&call.operation)),
         (None, Some((key, value))) => format!("{}={}", printable(key), printable(value)),

@@ -41,10 +41,10 @@ fn variants_are_named_by_what_is_not_as_in_the_most_common_one() {
     assert_eq!(words, ["cache", "with db", "in error, with db", "in error, the same calls"]);
     let decided: Vec<String> = report.variants.iter().map(decided_by).collect();
     let shares = "(100.0\u{202f}% here, 6.2\u{202f}% elsewhere)";
-    assert_eq!(decided[1], format!("cache: hit=false {shares}"));
+    assert_eq!(decided[1], format!("hit=false of cache {shares}"));
     assert_eq!(decided[2], format!("db fails {shares}; code=500 {shares}"));
     assert_eq!((decided[0].as_str(), decided[3].as_str()), ("", ""));
-    assert_eq!(variant_words(&report, 1), "with db; cache: hit=false");
+    assert_eq!(variant_words(&report, 1), "with db; hit=false of cache");
     assert_eq!(variant_words(&report, 0), "cache");
 }
 
