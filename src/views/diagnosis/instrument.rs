@@ -66,7 +66,7 @@ impl InstrumentPanel {
         });
         let report = ReportTable::new("instrument-sentence", table);
         let note = el("p").class("muted small table-note").text(instrument::LIMITS);
-        let element = div("savings").test("instrument-list").child(&report.sentence);
+        let element = div("instrument").test("instrument-list").child(&report.sentence);
         let element =
             element.child(&div("snippet-line").child(&code.advice).child(&code.copy)).child(&code.code);
         let element = element.child(table.element()).child(&note);

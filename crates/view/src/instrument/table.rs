@@ -52,7 +52,7 @@ pub fn table() -> Table<InstrumentLine> {
             line.row().language.as_deref().map(printable).unwrap_or_default().into()
         })
         .low(2),
-        Column::duration("us", "Per request", "Time on the critical path, mean per request", |line: &InstrumentLine| {
+        Column::duration("us", "Time", "Time on the critical path, mean per request", |line: &InstrumentLine| {
             line.row().us.into()
         })
         .csv(&["us"]),
