@@ -676,7 +676,7 @@ fn cell(column: &Head, content: CellText) -> El {
             }
             cell.child(&if depth > 0 { indented(depth, &name) } else { name })
         }
-        CellText::Call(None, words) => cell.child(&div("indented").child(&span("", &words))),
+        CellText::Call(None, words) => cell.child(&div("indented").child(&span("call-words", &words))),
         CellText::Call(Some(endpoint), words) => {
             let (service, operation) = endpoint.names();
             let call = div("indented").child(&names::endpoint(service, operation));
