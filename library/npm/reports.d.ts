@@ -38,6 +38,9 @@ export interface Questions {
   /** Finds versions, zones, hosts and other places that are slower than the others in the same minutes. */
   deployments(options?: DeploymentsOptions): Promise<Deployments>;
 
+  /** Says where one more span would tell most about what requests wait for, with code for it. */
+  instrument(options?: RequestOptions): Promise<Instrument>;
+
   /** Shows which service calls which, how long requests wait for it, and what fails; with a baseline also what changed. */
   serviceMap(options?: RequestOptions & Against): Promise<ServiceMap>;
 
@@ -1853,6 +1856,24 @@ export interface InspectReadProblem {
   example: InspectExample;
 }
 
+/** Where one more span would tell most about what requests wait for. */
+export interface Instrument {
+  /** It grows when a key goes or changes its meaning. */
+  version: 1;
+  /** Number of requests in the percentile range. */
+  requests: number;
+  /** The percentile range as `[from, to]`, in percent. */
+  band: [number, number];
+  /** Mean length of the stretch without a span in which a microsecond of latency lies, microseconds. */
+  unknown_us: number;
+  /** Share of the latency between calls and their answers in other services, where no span can stand; 0 to 1. */
+  network_share: number;
+  /** Number of places, of which `places` has at most 200. */
+  places_in_all: number;
+  /** Places, the greatest gain first. */
+  places: Unseen[];
+}
+
 /** A 95 % confidence interval. */
 export interface Interval {
   /** Lower end. */
@@ -3143,6 +3164,37 @@ export interface TypePlaces {
   places_in_all: number;
   /** Places where time is spent, what grew most first. */
   places: PlaceChange[];
+}
+
+/** A place in which a span could stand. */
+export interface Unseen {
+  /** Service of the span in which it lies. */
+  service: string;
+  /** Operation of the span. */
+  operation: string;
+  /** The call that ends before it, as `[service, operation]`; `null` where the span begins. */
+  previous: [string, string] | null;
+  /** The call that begins after it; `null` where the span ends. */
+  next: [string, string] | null;
+  /**
+   * What the span calls, if that has no spans: it would have to be instrumented; empty if nobody knows its name, `null` where
+   * the span itself works.
+   */
+  callee: string | null;
+  /** Language of the service, as its SDK says; `null` if it does not. */
+  language: string | null;
+  /** Mean time on the critical path per request, microseconds. */
+  us: number;
+  /** The same as a share of the latency of all requests, 0 to 1. */
+  share: number;
+  /** Stretches per request. */
+  stretches: number;
+  /** Mean length of the stretch in which a microsecond of this place lies, microseconds. */
+  stretch_us: number;
+  /** How much `unknown_us` would shrink with a span here, microseconds. */
+  gain_us: number;
+  /** Code that makes the span; `null` where what is called has to be instrumented. */
+  code: string | null;
 }
 
 /** One value of the tag. */

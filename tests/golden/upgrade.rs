@@ -126,7 +126,7 @@ const KEYS: [&str; 70] = [
 
 /// Commands that print JSON, as programs of others read it: what stands before their keys, and their words; `+` is a space
 /// within a word.
-const JSON: [(&str, &str); 36] = [
+const JSON: [(&str, &str); 37] = [
     ("findings", "findings traces.json"),
     // Of the slowest tenth one finding has another kind beside it.
     ("findings", "findings traces.json --range 90-100"),
