@@ -57,6 +57,9 @@ fn cart(between: Option<(u64, u64)>) -> TraceSet {
     loaded(text.to_string().as_bytes())
 }
 
+/// Operation, the calls before and after, what is called, time, and three hundred times the gain.
+type Place = (String, Option<String>, Option<String>, Option<String>, f64, f64);
+
 fn close(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-9
 }
@@ -89,7 +92,7 @@ fn the_longest_stretch_comes_first_with_what_a_span_there_tells() {
         ("GET /cart".to_owned(), some("SELECT"), None, None, 10.0, 100.0),
         ("cache get".to_owned(), None, None, None, 10.0, 100.0),
     ];
-    let names = |rows: &[(String, Option<String>, Option<String>, Option<String>, f64, f64)]| {
+    let names = |rows: &[Place]| {
         let mut rows = rows.to_vec();
         rows[2..].sort_by(|a, b| a.partial_cmp(b).unwrap());
         rows
