@@ -13,8 +13,8 @@ use crate::run::range_requests::RangeRequests;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
 use crate::verdict::ServicesPartial;
-use crate::verdict::query::{culprit, times};
-use futures_util::future::{try_join, try_join3};
+use crate::verdict::query::{culprit, services_observer};
+use futures_util::future::try_join;
 use serde::{Deserialize, Serialize};
 
 /// Reports what is slow, where, why and for whom, best first.
@@ -65,22 +65,25 @@ impl Found {
 /// Runs the three passes over the requests.
 async fn found(requests: &RangeRequests<'_>) -> Result<Found, EngineError> {
     let latencies = async { Ok(TypeLatencies::merge(requests.partials(TypeLatenciesPass).await?)) };
-    let (types, times, sent) = try_join3(latencies, times(requests), sent(requests)).await?;
+    let (types, sent) = try_join(latencies, sent(requests)).await?;
     let cuts = types.cuts();
-    let part = FindingsPart::merge(requests.partials(FindingsPass { cuts: cuts.clone() }).await?);
+    let parts = requests.partials(FindingsPass { cuts: cuts.clone() }).await?;
+    let (parts, times): (Vec<FindingsPart>, Vec<ServicesPartial>) = parts.into_iter().unzip();
+    let (part, times) = (FindingsPart::merge(parts), ServicesPartial::merge(times));
     let groups = tag_groups(&types, &cuts, &part, &times);
     let tags = TagsPart::merge(requests.partials(TagsPass { groups: groups.clone() }).await?);
     Ok(Found { types, cuts, part, times, sent, groups, tags })
 }
 
-/// Where the tails of request types spend more, and what is odd about structures.
+/// Where the tails of request types spend more, what is odd about structures, and in the same walk the times of services: to
+/// walk once more would build every tree again.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct FindingsPass {
     pub cuts: Vec<TypeCut>,
 }
 
 impl RequestPass for FindingsPass {
-    type Part = FindingsPart;
+    type Part = (FindingsPart, ServicesPartial);
     const IS_BY_TYPE: bool = true;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
@@ -91,6 +94,7 @@ impl RequestPass for FindingsPass {
             over.apart.is_some(),
             over.weighing,
         );
-        over.walk(observer)
+        let services = services_observer(&over);
+        over.walk((observer, services))
     }
 }

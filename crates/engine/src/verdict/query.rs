@@ -66,11 +66,15 @@ impl RequestPass for ServicesPass {
     type Part = ServicesPartial;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        let done = over.done_path();
-        let observer =
-            ServicesObserver::new(over.set, over.settings.overlap).until_done(done).by(over.weighing);
+        let observer = services_observer(&over);
         over.walk(observer)
     }
+}
+
+/// Returns what takes these times.
+pub(crate) fn services_observer(over: &Over<'_>) -> ServicesObserver {
+    let observer = ServicesObserver::new(over.set, over.settings.overlap);
+    observer.until_done(over.done_path()).by(over.weighing)
 }
 
 #[cfg(test)]
