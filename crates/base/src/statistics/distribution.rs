@@ -56,10 +56,11 @@ fn linear(sorted: &[u64], min: u64, max: u64, bins: u64) -> (Vec<u64>, Vec<u64>)
     let mut counts = Vec::new();
     let mut from = 0;
     while from < sorted.len() {
-        let edge = edges[counts.len()].saturating_add(width);
-        let to = if edge > max { sorted.len() } else { sorted.partition_point(|&v| v < edge) };
+        // Beyond the greatest number that there is nothing is left over.
+        let edge = edges[counts.len()].checked_add(width).filter(|&edge| edge <= max);
+        let to = edge.map_or(sorted.len(), |edge| sorted.partition_point(|&v| v < edge));
         counts.push((to - from) as u64);
-        edges.push(edge);
+        edges.push(edges[counts.len() - 1].saturating_add(width));
         from = to;
     }
     (edges, counts)
@@ -78,6 +79,7 @@ mod tests {
             (0..2000).map(|i| i * i).collect(),
             vec![0, 1, 99],
             vec![u64::MAX - 3, u64::MAX - 3, u64::MAX - 1],
+            vec![u64::MAX / 2, u64::MAX],
         ] {
             let found = Distribution::of_sorted(&values, 20);
             assert_eq!(found.counts.iter().sum::<u64>(), values.len() as u64, "{values:?}");
