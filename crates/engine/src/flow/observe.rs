@@ -236,6 +236,16 @@ impl Bindings {
     pub const START: u32 = u32::MAX;
     /// The node after all.
     pub const RETURN: u32 = u32::MAX - 1;
+
+    /// Creates the counts of no invocations yet.
+    pub fn new(flow: FlowGraph) -> Bindings {
+        Bindings { flow, counts: BTreeMap::new() }
+    }
+
+    /// Adds the counts of other invocations.
+    pub fn add(&mut self, counts: BTreeMap<(u32, u32), u64>) {
+        counts.into_iter().for_each(|(edge, n)| *self.counts.entry(edge).or_default() += n);
+    }
 }
 
 impl Observe for Bindings {

@@ -171,7 +171,7 @@ impl Running {
                 ))
             }
             FlowPass::Bind { table, flow } => {
-                let bindings = Bindings { flow: flow.clone(), counts: BTreeMap::new() };
+                let bindings = Bindings::new(flow.clone());
                 Running::Bind(Box::new(
                     Invocations::new(NodeIndex::new(set, [table]), within, Some(overlap), bindings).drawn(),
                 ))

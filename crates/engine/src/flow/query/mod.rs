@@ -36,7 +36,7 @@ use crate::EngineError;
 use crate::flame::unpack_sorted;
 use crate::flow::paper::FlowSettings;
 use crate::flow::passes::{CalleesPartial, FlowPass};
-use crate::flow::{Bindings, CalleesFor, FlowModel, FlowReport, FlowSample, NodeTable, PairCounts};
+use crate::flow::{Bindings, Callees, CalleesFor, FlowModel, FlowReport, FlowSample, NodeTable, PairCounts};
 use crate::requests::{RootEndpoint, Selection};
 use crate::run::pass::Pass;
 use crate::run::query::Query;
@@ -44,7 +44,6 @@ use crate::run::workers::Workers;
 use pathlight_trace::Endpoint;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Reports the execution flow of an endpoint; without one, the flow has no nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,8 +66,7 @@ impl Query for Flow {
         if let Some((summary, choice)) = workers.summary_of(&selection).await? {
             return Ok(summary.flow(&choice, &parent, settings.tau_ppm)?);
         }
-        let found = workers.callees(&selection, Some(parent.clone()), CalleesFor::Drawing).await?;
-        let callees = found.into_iter().next().map(|(_, (callees, _))| callees).unwrap_or_default();
+        let callees = workers.drawn_callees(&selection, &parent).await?;
         let table = NodeTable::new(parent, &callees);
         let mut sample = FlowSample::new(table.len);
         for mut part in
@@ -79,10 +77,8 @@ impl Query for Flow {
         }
         let flow = sample.pairs.flow(settings.tau_ppm);
         let pass = FlowPass::Bind { table: table.clone(), flow: flow.clone() };
-        let mut bindings = Bindings { flow, counts: BTreeMap::new() };
-        for part in workers.flow::<BTreeMap<(u32, u32), u64>>(&selection, pass).await? {
-            part.into_iter().for_each(|(edge, count)| *bindings.counts.entry(edge).or_default() += count);
-        }
+        let mut bindings = Bindings::new(flow);
+        workers.flow(&selection, pass).await?.into_iter().for_each(|part| bindings.add(part));
         Ok(FlowReport::new(&table, &callees, &sample, &bindings))
     }
 }
@@ -111,6 +107,12 @@ impl Workers {
         wanted: CalleesFor,
     ) -> Result<CalleesPartial, EngineError> {
         Ok(merge_callees(self.flow(selection, FlowPass::Callees { parent, wanted }).await?))
+    }
+
+    /// Returns the callees of one parent, for a drawing.
+    async fn drawn_callees(&self, selection: &Selection, parent: &Endpoint) -> Result<Callees, EngineError> {
+        let found = self.callees(selection, Some(parent.clone()), CalleesFor::Drawing).await?;
+        Ok(found.into_iter().next().map(|(_, (callees, _))| callees).unwrap_or_default())
     }
 }
 

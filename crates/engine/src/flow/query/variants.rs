@@ -5,9 +5,7 @@ use crate::EngineError;
 use crate::flow::paper::FlowSettings;
 use crate::flow::passes::FlowPass;
 use crate::flow::variants::{VariantSample, VariantStep};
-use crate::flow::{
-    Bindings, CalleesFor, FlowReport, FlowVariantsReport, NodeTable, VariantCallees, VariantKey,
-};
+use crate::flow::{Bindings, FlowReport, FlowVariantsReport, NodeTable, VariantCallees, VariantKey};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::workers::Workers;
@@ -34,8 +32,7 @@ impl Query for FlowVariants {
         let Some(parent) = parent.or_else(|| parent_of(&selection)) else {
             return Ok(FlowVariantsReport::default());
         };
-        let found = workers.callees(&selection, Some(parent.clone()), CalleesFor::Drawing).await?;
-        let known = found.into_iter().next().map(|(_, (callees, _))| callees).unwrap_or_default();
+        let known = workers.drawn_callees(&selection, &parent).await?;
         let of = VariantCallees::new(parent, &known);
         let pass = |step| FlowPass::Variants { of: of.clone(), step };
         let mut counts: BTreeMap<VariantKey, u64> = BTreeMap::new();
@@ -51,15 +48,12 @@ impl Query for FlowVariants {
             sample.merge(part);
         }
         let flows = sample.flows.iter().map(|of| of.pairs.flow(settings.tau_ppm));
-        let mut bindings: Vec<Bindings> =
-            flows.map(|flow| Bindings { flow, counts: BTreeMap::new() }).collect();
+        let mut bindings: Vec<Bindings> = flows.map(Bindings::new).collect();
         let bound = tables.iter().cloned().zip(&bindings);
         let bound = bound.map(|((key, table), of)| (key, table, of.flow.clone())).collect();
         let step = VariantStep::Bind(bound);
         for part in workers.flow::<Vec<BTreeMap<(u32, u32), u64>>>(&selection, pass(step)).await? {
-            for (into, from) in bindings.iter_mut().zip(part) {
-                from.into_iter().for_each(|(edge, n)| *into.counts.entry(edge).or_default() += n);
-            }
+            bindings.iter_mut().zip(part).for_each(|(into, from)| into.add(from));
         }
         let flow = |(((key, table), sample), bindings): (((&VariantKey, &NodeTable), _), _)| {
             FlowReport::new(table, &of.of(key, &known, 0), sample, bindings)

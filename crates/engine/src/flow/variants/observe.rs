@@ -181,11 +181,9 @@ impl VariantBinder {
         variants: &[(VariantKey, NodeTable, FlowGraph)],
     ) -> VariantBinder {
         let keys = variants.iter().map(|(key, table, _)| (key, table));
-        let binding =
-            |(_, _, flow): &(_, _, FlowGraph)| Bindings { flow: flow.clone(), counts: BTreeMap::new() };
         VariantBinder {
             listed: Listed::new((set, of), within, overlap, keys),
-            bindings: variants.iter().map(binding).collect(),
+            bindings: variants.iter().map(|(_, _, flow)| Bindings::new(flow.clone())).collect(),
         }
     }
 
