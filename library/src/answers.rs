@@ -9,7 +9,7 @@ use pathlight_engine::diagnosis::DiagnosisSettings;
 use pathlight_engine::endpoints::{RowStat, RowTime};
 use pathlight_engine::findings::ask_findings;
 use pathlight_engine::flow::paper::FlowSettings;
-use pathlight_engine::flow::{ChangeOf, Changes, FlowParent, MIN_CHILDREN, back_test};
+use pathlight_engine::flow::{ChangeOf, Changes, FlowParent, MIN_CHILDREN, Quantile, back_test};
 use pathlight_engine::heatmap::ColumnOrder;
 use pathlight_engine::queries;
 use pathlight_engine::queries::Query;
@@ -229,10 +229,7 @@ pub const QUESTIONS: &[Question] = &[
         other: Other::Baseline,
         run: |asked, text| {
             let options: TargetOptions = options::read(text)?;
-            let Some(of) = &options.target else {
-                return Err(Trouble::option("target needs the option target, such as p99=300ms"));
-            };
-            let (quantile, target_us) = written::target(of).map_err(Trouble::option)?;
+            let (quantile, target_us) = target("target", options.target.as_deref())?;
             let (selection, baseline) = asked.with_baseline(options.requests())?;
             let settings = FlowSettings::default();
             let test = back_test(&mut asked.sets, &selection, settings, MIN_CHILDREN)?;
@@ -246,10 +243,7 @@ pub const QUESTIONS: &[Question] = &[
         other: Other::Baseline,
         run: |asked, text| {
             let options: CheapestOptions = options::read(text)?;
-            let Some(of) = &options.target else {
-                return Err(Trouble::option("cheapest needs the option target, such as p99=300ms"));
-            };
-            let (quantile, target_us) = written::target(of).map_err(Trouble::option)?;
+            let (quantile, target_us) = target("cheapest", options.target.as_deref())?;
             if !(1..=queries::Cheapest::MOST).contains(&options.options.len()) {
                 let most = queries::Cheapest::MOST;
                 return Err(Trouble::option(format!(
@@ -568,6 +562,12 @@ fn findings(asked: &mut Asked, text: &str) -> Result<String, Trouble> {
     let report = ask_findings(&mut asked.sets, selection.clone(), baseline)?;
     let tags = asked.ask(queries::Tags { selection })?;
     Ok(json::findings(&report, &tags, range)?)
+}
+
+/// Reads the target that a question needs: the percentile and its microseconds.
+fn target(question: &str, target: Option<&str>) -> Result<(Quantile, u64), Trouble> {
+    let missing = || Trouble::option(format!("{question} needs the option target, such as p99=300ms"));
+    written::target(target.ok_or_else(missing)?).map_err(Trouble::option)
 }
 
 fn what_if(asked: &mut Asked, text: &str) -> Result<String, Trouble> {
