@@ -71,42 +71,46 @@ pub fn span(id: u64, parent: u64, name: &str, start: u64, end: u64) -> Span {
 
 /// Stages spans one by one, in the order given.
 pub fn stage(set: &mut TraceSet, spans: &[Span]) {
-    for span in spans {
-        let mut flags = Flags::of_kind(span.kind);
-        flags.set(Flags::FOLLOWS_FROM, span.follows_from);
-        flags.set(Flags::ERROR, span.error);
-        let mut parent = SpanId::hex(span.parent);
-        if span.second != 0 {
-            let first = SpanReference { id: parent, follows_from: span.follows_from };
-            let mut references = [first, SpanReference { id: SpanId::hex(span.second), follows_from: false }];
-            references.sort_by_key(|reference| reference.follows_from);
-            parent = several_parents(&references, &mut set.id_texts);
-            flags.set(Flags::FOLLOWS_FROM, false);
-            flags.set(Flags::SEVERAL_PARENTS, true);
-        }
-        set.tags.begin();
-        if !span.zone.is_empty() {
-            set.tags.add("zone", span.zone);
-            // A number whose sums depend on the order they are made in.
-            set.tags.add("tokens", &(1.0 / span.id as f64).to_string());
-        }
-        let tags = set.tags.finish();
-        let raw = RawSpan {
-            id: SpanId::hex(span.id),
-            parent,
-            start_us: span.start_us,
-            duration_us: span.duration_us,
-            operation: set.names.intern(&span.operation),
-            process: set.process(&span.service, span.host, TagSetId::EMPTY),
-            tags,
-            flags,
-        };
-        let trace = TraceId::hex(span.trace);
-        set.stage(trace, raw).unwrap();
-        if span.link.1 != 0 {
-            let (to_trace, to_span) = (TraceId::hex(span.link.0), SpanId::hex(span.link.1));
-            set.add_link(RawLink { trace, span: raw.id, to_trace, to_span }).unwrap();
-        }
+    spans.iter().for_each(|span| stage_tagged(set, span, &[]));
+}
+
+/// Stages a span with more tags.
+pub fn stage_tagged(set: &mut TraceSet, span: &Span, tags: &[(&str, String)]) {
+    let mut flags = Flags::of_kind(span.kind);
+    flags.set(Flags::FOLLOWS_FROM, span.follows_from);
+    flags.set(Flags::ERROR, span.error);
+    let mut parent = SpanId::hex(span.parent);
+    if span.second != 0 {
+        let first = SpanReference { id: parent, follows_from: span.follows_from };
+        let mut references = [first, SpanReference { id: SpanId::hex(span.second), follows_from: false }];
+        references.sort_by_key(|reference| reference.follows_from);
+        parent = several_parents(&references, &mut set.id_texts);
+        flags.set(Flags::FOLLOWS_FROM, false);
+        flags.set(Flags::SEVERAL_PARENTS, true);
+    }
+    set.tags.begin();
+    if !span.zone.is_empty() {
+        set.tags.add("zone", span.zone);
+        // A number whose sums depend on the order they are made in.
+        set.tags.add("tokens", &(1.0 / span.id as f64).to_string());
+    }
+    tags.iter().for_each(|(key, value)| set.tags.add(key, value));
+    let tags = set.tags.finish();
+    let raw = RawSpan {
+        id: SpanId::hex(span.id),
+        parent,
+        start_us: span.start_us,
+        duration_us: span.duration_us,
+        operation: set.names.intern(&span.operation),
+        process: set.process(&span.service, span.host, TagSetId::EMPTY),
+        tags,
+        flags,
+    };
+    let trace = TraceId::hex(span.trace);
+    set.stage(trace, raw).unwrap();
+    if span.link.1 != 0 {
+        let (to_trace, to_span) = (TraceId::hex(span.link.0), SpanId::hex(span.link.1));
+        set.add_link(RawLink { trace, span: raw.id, to_trace, to_span }).unwrap();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Variants of an endpoint's flow, in traces of which it is known what decides them.
 
 use crate::common::stored::read_generated;
-use crate::common::{Span, set_of, span};
+use crate::common::{Span, set_of, span, stage_tagged};
 use pathlight::base::statistics::Random;
 use pathlight::engine::flow::paper::FlowSettings;
 use pathlight::engine::flow::{Decider, FlowVariant, FlowVariantsReport};
@@ -9,7 +9,7 @@ use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
 use pathlight::engine::run::native::NativePool;
 use pathlight::generate::{GenerateOptions, PairNeed, SerialPair, Shape};
-use pathlight::trace::{Endpoint, Flags, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
+use pathlight::trace::{Endpoint, TraceSet};
 use pathlight::view::draw::Theme;
 use pathlight::view::flow::variants;
 
@@ -18,24 +18,7 @@ type Tags = Vec<(&'static str, String)>;
 /// Returns a sealed set of spans with these tags.
 fn tagged(spans: &[(Span, Tags)]) -> TraceSet {
     let mut set = TraceSet::new();
-    for (span, tags) in spans {
-        set.tags.begin();
-        tags.iter().for_each(|(key, value)| set.tags.add(key, value));
-        let tags = set.tags.finish();
-        let mut flags = Flags::of_kind(span.kind);
-        flags.set(Flags::ERROR, span.error);
-        let raw = RawSpan {
-            id: SpanId::hex(span.id),
-            parent: SpanId::hex(span.parent),
-            start_us: span.start_us,
-            duration_us: span.duration_us,
-            operation: set.names.intern(&span.operation),
-            process: set.process(&span.service, span.host, TagSetId::EMPTY),
-            tags,
-            flags,
-        };
-        set.stage(TraceId::hex(span.trace), raw).unwrap();
-    }
+    spans.iter().for_each(|(span, tags)| stage_tagged(&mut set, span, tags));
     set.seal().unwrap();
     set
 }
