@@ -6,6 +6,7 @@
 //! too. `--screens` writes the pictures of the documentation.
 
 mod bench;
+mod bench_files;
 mod shot;
 mod stand;
 mod tests;
