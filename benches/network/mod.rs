@@ -55,7 +55,8 @@ pub fn training(now_ms: &dyn Fn() -> f64, group: &str, budgets: bool, is_quick: 
         let mut session = Session::of(read(requests(traces, columns - 1, 60).as_bytes()));
         let network = VaeSettings { epochs, ..VaeSettings::default() };
         let settings = AnomalySettings { detector: Detector::Vae(network), ..AnomalySettings::default() };
-        let query = queries::AnomalyModel { train: Selection::default(), settings };
+        let query =
+            queries::AnomalyModel { train: Selection::default(), test: Selection::default(), settings };
         let start = now_ms();
         let model = session.run(query);
         let took_ms = now_ms() - start;

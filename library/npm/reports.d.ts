@@ -158,6 +158,8 @@ export interface Anomaly {
    * verdict names no service, and without `--train` and `--test` of traces.
    */
   hits: Hits | null;
+  /** What labels have taught the baseline (`--normal`, `--incident`); `null` without any. */
+  taught: TaughtCounts | null;
   /** The least score that is abnormal, as far as the training requests tell. */
   threshold: number;
   /** Of the auto-encoder: its two thresholds; of a sliding window those of the last network. Else `null`. */
@@ -193,6 +195,8 @@ export interface AnomalyRow {
   hit: boolean | null;
   /** Whether it is hit and delayed, and why if only one of them, in words; `null` if it is neither, or that is not known. */
   hit_text: string | null;
+  /** What was said of it: `normal` or `incident`; `null` if nothing. */
+  label: string | null;
   /** Its latency. */
   latency_us: number;
   /** The normal request most like it; `null` if none was looked for. */
@@ -3054,6 +3058,20 @@ export interface TargetWay {
   faster_percent: number | null;
   /** The percentile if their own work took no time, in microseconds. */
   at_best_us: number;
+}
+
+/** What labels have taught a baseline. */
+export interface TaughtCounts {
+  /** Judged requests labelled as part of the incident. */
+  incident: number;
+  /** Training requests that are like those, and were left out. */
+  left_out: number;
+  /** Judged requests that are like those labelled normal, and count as training requests too. */
+  like_normal: number;
+  /** Judged requests labelled normal, which count as training requests. */
+  normal: number;
+  /** Labels of requests that are not among the judged ones. */
+  unknown: number;
 }
 
 /** Requests that started in a stretch of time. */

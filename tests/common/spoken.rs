@@ -112,7 +112,7 @@ fn messages() -> Vec<Vec<u8>> {
         .to_message(),
         queries::Search { selection: selection(), search: search() }.to_message(),
         queries::NamePseudonyms {}.to_message(),
-        queries::AnomalyModel { train: selection(), settings: anomaly() }.to_message(),
+        queries::AnomalyModel { train: a.clone(), test: b.clone(), settings: anomaly() }.to_message(),
         trace().to_message(),
         queries::Pressures { of: trace() }.to_message(),
         queries::CriticalPath {

@@ -147,7 +147,11 @@ fn check_file(file: &[u8]) {
     }
     let mut session = Session::new();
     session.summaries.add(LoadedSummary { name: String::new(), group: 0, summary: again.clone() });
-    let query = queries::AnomalyModel { train: Selection::default(), settings: AnomalySettings::default() };
+    let query = queries::AnomalyModel {
+        train: Selection::default(),
+        test: Selection::default(),
+        settings: AnomalySettings::default(),
+    };
     let _ = NativePool::of_sessions(vec![session]).unwrap().run(query);
     let _ = Summary::merge(summary, again);
 }
@@ -155,7 +159,11 @@ fn check_file(file: &[u8]) {
 /// Returns models, each also as the format before the checksum, so that changes of the inside are read: the heads take
 /// 26 bytes, the checksum 8.
 fn models() -> Vec<Vec<u8>> {
-    let query = queries::AnomalyModel { train: Selection::default(), settings: AnomalySettings::default() };
+    let query = queries::AnomalyModel {
+        train: Selection::default(),
+        test: Selection::default(),
+        settings: AnomalySettings::default(),
+    };
     let tree = NativePool::of(vec![set()]).unwrap().run(query).unwrap();
     let vae = std::fs::read(project("tests/golden/upgrade/0.1/vae4.model")).unwrap();
     let inside = |model: &Vec<u8>| [b"pathlight anomaly model 2\n", &model[34..]].concat();

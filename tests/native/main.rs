@@ -32,6 +32,7 @@ mod analysis {
     mod impact;
     mod instrument;
     mod invariance;
+    mod labels;
     mod long_sums;
     mod mended;
     mod parallelise;

@@ -10,11 +10,12 @@ use pathlight_engine::anomalies::paper::FeatureEncoding;
 use pathlight_engine::anomalies::paper::vae::{TrainingProgress, VaeSettings};
 use pathlight_engine::anomalies::{
     AnomalyBaseline, AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EvaluationTable,
-    ModelError, SPLITS,
+    ModelError, RequestLabel, SPLITS,
 };
 use pathlight_engine::queries;
 use pathlight_engine::requests::Selection;
 use pathlight_engine::verdict::SubjectHits;
+use pathlight_trace::{SpanId, TraceId};
 use pathlight_view::anomalies::labelled::{DETECTORS, LABELLED, LabelledCase, LabelledCases};
 use pathlight_view::anomalies::{self, AnomalyLine};
 use pathlight_view::json;
@@ -76,6 +77,12 @@ pub struct Args {
     /// Auto-encoder: cut the time of all traces into so many equal parts, and judge each by what the 14 before it teach
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(15..=1000), requires = "vae", conflicts_with = "evaluate")]
     parts: Option<u32>,
+    /// These judged requests are normal: each joins the baseline, as one of twenty at least. TRACE_ID, or TRACE_ID:ROOT_SPAN_ID
+    #[arg(long, num_args = 1.., value_name = "REQUEST", conflicts_with_all = ["vae", "evaluate", "export_vectors"])]
+    normal: Vec<String>,
+    /// These judged requests belong to the incident: what is like them leaves the baseline. As for `--normal`
+    #[arg(long, num_args = 1.., value_name = "REQUEST", conflicts_with_all = ["vae", "evaluate", "export_vectors"])]
+    incident: Vec<String>,
     /// Number of requests to explain, the most anomalous
     #[arg(long, value_name = "N", default_value_t = EXPLAINED)]
     explain: u32,
@@ -102,6 +109,20 @@ impl Args {
     fn sets(&self) -> (&[PathBuf], &[PathBuf]) {
         let judged = if self.files.is_empty() { &self.test } else { &self.files };
         if self.train.is_empty() && self.model.is_empty() { (judged, &[]) } else { (&self.train, judged) }
+    }
+
+    /// Returns what is said of judged requests.
+    fn labels(&self) -> Vec<RequestLabel> {
+        let label = |request: &String, is_normal: bool| {
+            let (trace_id, root) = match request.split_once(':') {
+                Some((trace_id, root)) => (trace_id, Some(root)),
+                None => (request.as_str(), None),
+            };
+            let root_span_id = root.map(SpanId::canonical);
+            RequestLabel { trace_id: TraceId::canonical(trace_id), root_span_id, is_normal }
+        };
+        let normal = self.normal.iter().map(|request| label(request, true));
+        normal.chain(self.incident.iter().map(|request| label(request, false))).collect()
     }
 }
 
@@ -130,6 +151,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         contaminated_ppm: (args.contaminated * 1e6).round() as u32,
         detector: if args.vae { Detector::Vae(vae) } else { Detector::Tree },
         explain: args.explain,
+        labels: args.labels(),
         ..AnomalySettings::default()
     };
     if let Some(vector) = &args.export_vectors {
@@ -260,16 +282,20 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
         return Err(Failure::Usage("name what to judge by the model: --test FILE...".to_owned()));
     }
     let mut pool = args.settings.load_groups_or_summaries(&groups)?;
+    let test = Selection { group: groups.len() as u8 - 1, ..train.clone() };
     if let Some(file) = &args.save_model {
-        let query = queries::AnomalyModel { train: train.clone(), settings: settings.clone() };
+        let query =
+            queries::AnomalyModel { train: train.clone(), test: test.clone(), settings: settings.clone() };
         let bytes = pool.run_watched(query, &mut watch())?;
         output::write(file, &bytes)?;
-        settings.model = Some(bytes);
+        // The report says what labels teach, so it teaches anew.
+        if settings.labels.is_empty() {
+            settings.model = Some(bytes);
+        }
     }
     if judged.is_empty() && args.save_model.is_some() {
         return Ok(());
     }
-    let test = Selection { group: groups.len() as u8 - 1, ..train.clone() };
     let has_sides = groups.len() > 1;
     let (train, test) = if has_sides { train.as_baseline_of(test) } else { (train, test) };
     let hits = (has_sides && !args.vae).then(|| queries::VerdictHits { a: train.clone(), b: test.clone() });

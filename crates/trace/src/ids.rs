@@ -125,6 +125,12 @@ impl TraceId {
         text_of(self.bits, self.text, 32, texts)
     }
 
+    /// Returns the canonical text of an id that a person or another program has written.
+    pub fn canonical(text: &str) -> String {
+        let mut texts = Interner::default();
+        TraceId::parse(text, &mut texts).to_text(&texts)
+    }
+
     /// Returns a hash of the canonical text, the same in every set and in every build, all 64 bits of which depend on all of
     /// the id (`hash_bytes` has 32 on wasm); groups share it.
     pub fn content_hash(self, texts: &Interner) -> u64 {

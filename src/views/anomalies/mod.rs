@@ -19,7 +19,7 @@ use crate::widgets::export;
 use crate::widgets::frame::ViewFrame;
 use crate::widgets::plot_chart::{self, ScrolledPlot};
 use pathlight_base::format::counted;
-use pathlight_engine::anomalies::{AnomalyReport, AnomalySettings, EvaluationTable, SPLITS};
+use pathlight_engine::anomalies::{AnomalyReport, AnomalySettings, Detector, EvaluationTable, SPLITS};
 use pathlight_engine::queries;
 use pathlight_engine::requests::{Filter, RequestRef};
 use pathlight_engine::verdict::SubjectHits;
@@ -51,6 +51,24 @@ fn open(page: Page, request: &RequestRef, group: u8) {
         }
         (address.view, address.trace) = (View::Trace, Some(request.into()));
     });
+}
+
+/// Returns the buttons that say of a request whether it is normal; none where the auto-encoder judges, which learns nothing from
+/// that.
+fn label_buttons(page: Page, keep: &Listeners, report: &AnomalyReport, request: &RequestRef) -> Vec<El> {
+    if matches!(report.detector, Detector::Vae(_)) {
+        return Vec::new();
+    }
+    let label = page.address().anomaly.label(request);
+    let button = |(words, hint, test, is_normal)| {
+        let request = request.clone();
+        button(words)
+            .attr("title", hint)
+            .attr("aria-pressed", if label == Some(is_normal) { "true" } else { "false" })
+            .test(test)
+            .on_click(keep, move || page.change(|address| address.anomaly.toggle_label(&request, is_normal)))
+    };
+    anomalies::LABELS.map(button).into()
 }
 
 /// The view.
@@ -192,8 +210,11 @@ impl AnomaliesView {
                     .on_click(&self.group_links, move || page.set_focus(chosen.clone()));
                 requests.add(&el("li").child(&link));
             }
+            let typical = &report.rows[report.typical(&group.rows)].request;
+            let labels = label_buttons(page, &self.group_links, report, typical);
             let keep = only(anomalies::ONLY, "anomaly-only", group.rows);
-            let details = el("details").child(&head).child(&requests).child(&keep);
+            let buttons = div("links").child(&keep).children(&labels);
+            let details = el("details").child(&head).child(&requests).child(&buttons);
             self.groups.add(&el("li").child(&details));
         }
         let more = anomalies::more_groups(report);
@@ -230,6 +251,7 @@ impl AnomaliesView {
             let words = "Most similar normal request";
             links.add(&link(words, "anomaly-nearest", nearest, train.group));
         }
+        let links = links.children(&label_buttons(page, &self.links, report, &row.request));
         self.reasons.fill([&list, &links]);
     }
 }

@@ -184,7 +184,11 @@ fn load_button(page: Page, keep: &Listeners) -> (El, El) {
             let buffer = JsFuture::from(chosen.array_buffer()).await;
             let bytes = buffer.map(|buffer| Uint8Array::new(&buffer).to_vec()).unwrap_or_default();
             match AnomalyBaseline::from_bytes(&bytes) {
-                Ok(_) => page.set_model(Some(bytes)),
+                Ok(_) => {
+                    // What labels have taught it is in the file.
+                    page.change(|address| address.anomaly.labels.clear());
+                    page.set_model(Some(bytes));
+                }
                 Err(error) => page.fail(UserError {
                     message: format!("{} cannot be used.", chosen.name()),
                     detail: error.to_string(),
@@ -240,10 +244,10 @@ fn vectors_menu(page: Page, keep: &Listeners) -> El {
 /// Writes the trained detector to a file.
 fn save_button(page: Page, keep: &Listeners) -> El {
     button("Save baseline").test("anomaly-save-model").on_click(keep, move || {
-        let (train, _) = sides(&page.address());
+        let (train, test) = sides(&page.address());
         let settings = settings(&page.address().anomaly, page.model());
         spawn_local(async move {
-            let query = queries::AnomalyModel { train, settings };
+            let query = queries::AnomalyModel { train, test, settings };
             match page.pool().run(&query).await {
                 Ok(bytes) => {
                     let parts = Array::of1(&Uint8Array::from(bytes.as_slice()));

@@ -3,8 +3,8 @@
 use crate::cases::{Case, case};
 use crate::common::generated;
 use pathlight::base::encoding;
-use pathlight::engine::anomalies::AnomalySettings;
 use pathlight::engine::anomalies::paper::FeatureEncoding;
+use pathlight::engine::anomalies::{AnomalySettings, RequestLabel};
 use pathlight::engine::diagnosis::{Aggregates, DiagnosisReport, DiagnosisSettings};
 use pathlight::engine::flame::TraceReport;
 use pathlight::engine::flow::paper::FlowSettings;
@@ -340,7 +340,15 @@ proptest! {
         cases.add(queries::CompareDiagnoses { a: bulk.clone(), b: tail.clone() });
         cases.add(queries::Anomalies { train: whole.clone(), test: whole.clone(), settings: anomaly() });
         cases.add(queries::Anomalies { train: bulk.clone(), test: tail.clone(), settings: anomaly() });
-        cases.add(queries::AnomalyModel { train: whole.clone(), settings: anomaly() });
+        let (train, test) = (whole.clone(), tail.clone());
+        cases.add(queries::AnomalyModel { train, test, settings: anomaly() });
+        for (is_normal, train) in [(true, &bulk), (false, &whole)] {
+            let labels = vec![RequestLabel { trace_id: trace_id.clone(), root_span_id: None, is_normal }];
+            let settings = AnomalySettings { labels, ..anomaly() };
+            let (train, test) = (train.clone(), whole.clone());
+            cases.add(queries::AnomalyModel { train: train.clone(), test: test.clone(), settings: settings.clone() });
+            cases.add(queries::Anomalies { train, test, settings });
+        }
         cases.add(evaluation.clone());
         cases.add(queries::AnomalyVectors { train: bulk.clone(), test: Some(tail.clone()), encoding: FeatureEncoding::default() });
         cases.add(queries::Findings { selection: whole.clone(), baseline: None });

@@ -299,7 +299,7 @@ fn training_with_abnormal_requests_leaves_them_out() {
     // A saved baseline knows it too.
     let spans: Vec<(bool, Span)> = train.iter().map(|s| (false, s.clone())).collect();
     let settings = AnomalySettings { contaminated_ppm: 30_000, ..alpha(0.01) };
-    let query = queries::AnomalyModel { train: Selection::default(), settings };
+    let query = queries::AnomalyModel { train: Selection::default(), test: Selection::default(), settings };
     let bytes = NativePool::of(sets_of(&spans, 1)).unwrap().run(query).unwrap();
     assert_eq!(AnomalyBaseline::from_bytes(&bytes).unwrap().to_bytes(), bytes);
     let judged: Vec<(bool, Span)> = odd.iter().map(|s| (true, s.clone())).collect();
@@ -414,7 +414,11 @@ fn a_saved_model_judges_as_the_one_that_was_trained() {
         let settings = AnomalySettings { detector, ..alpha(0.05) };
         let spans: Vec<(bool, Span)> =
             train.iter().map(|s| (false, s.clone())).chain(test.iter().map(|s| (true, s.clone()))).collect();
-        let query = queries::AnomalyModel { train: Selection::default(), settings: settings.clone() };
+        let query = queries::AnomalyModel {
+            train: Selection::default(),
+            test: Selection::default(),
+            settings: settings.clone(),
+        };
         let mut pool = NativePool::of(sets_of(&spans, 3)).unwrap();
         let bytes = pool.run(query).unwrap();
         assert_eq!(AnomalyBaseline::from_bytes(&bytes).unwrap().to_bytes(), bytes);
@@ -437,7 +441,11 @@ fn a_model_that_somebody_has_changed_is_refused_or_judges() {
     for detector in [Detector::Tree, vae] {
         let settings = AnomalySettings { detector, ..alpha(0.05) };
         let spans: Vec<(bool, Span)> = normal(1..40).iter().map(|s| (false, s.clone())).collect();
-        let query = queries::AnomalyModel { train: Selection::default(), settings: settings.clone() };
+        let query = queries::AnomalyModel {
+            train: Selection::default(),
+            test: Selection::default(),
+            settings: settings.clone(),
+        };
         let bytes = NativePool::of(sets_of(&spans, 1)).unwrap().run(query).unwrap();
         // A model of the format before has no checksum: 26 bytes of name and 8 of checksum go.
         let body = &bytes[34..];

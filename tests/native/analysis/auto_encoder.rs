@@ -35,7 +35,7 @@ fn the_auto_encoder_learns_and_tells_odd_times() {
 fn network(spans: &[Span], sizes: VaeSettings) -> Vae {
     let spans: Vec<(bool, Span)> = spans.iter().map(|s| (false, s.clone())).collect();
     let settings = AnomalySettings { detector: Detector::Vae(sizes), ..alpha(0.01) };
-    let query = queries::AnomalyModel { train: Selection::default(), settings };
+    let query = queries::AnomalyModel { train: Selection::default(), test: Selection::default(), settings };
     let bytes = NativePool::of(sets_of(&spans, 1)).unwrap().run(query).unwrap();
     AnomalyBaseline::from_bytes(&bytes).unwrap().vae.unwrap().1
 }

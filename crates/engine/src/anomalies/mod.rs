@@ -17,7 +17,7 @@ mod words;
 pub use call_tree::{PartOfRequest, ReasonKind};
 pub use evaluated::{AlarmShare, EvaluationRow, EvaluationTable, FalseAlarmRow, SPLITS};
 pub use model::{AnomalyBaseline, ModelError};
-pub use query::{FaultDetector, LabelledReport};
+pub use query::{FaultDetector, LabelledReport, RequestLabel, Taught};
 pub use report::{
     Abnormal, AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EXPLAINED_P, ReasonGroup,
     ReasonNames, ReasonRow, Thresholds, VerdictCounts,

@@ -1,6 +1,6 @@
 //! A baseline as a file.
 
-use super::call_tree::{FactPart, TreeModel};
+use super::call_tree::{FACTS_KEPT, FactPart, TreeModel};
 use super::paper::FeatureEncoding;
 use super::paper::vae::Vae;
 use pathlight_base::encoding::{self, Damaged};
@@ -47,6 +47,11 @@ pub enum ModelError {
         "{0} cannot be merged with others: models of the auto-encoder cannot, nor those of earlier versions; train again"
     )]
     Alone(String),
+    /// Labels cannot change it, for the same reasons.
+    #[error(
+        "this baseline cannot be taught by labels: those of the auto-encoder cannot, nor those of earlier versions; train again"
+    )]
+    Unteachable,
 }
 
 /// Returns the FNV-1a hash, 64 bits.
@@ -134,8 +139,8 @@ impl AnomalyBaseline {
             return Err(ModelError::Alone(name.clone()));
         }
         let trees = models.into_iter().map(|(_, model)| model.tree);
-        let tree = TreeModel::merge(trees.collect(), pace).await.ok_or(ModelError::Unsound)?;
-        Ok(AnomalyBaseline { tree, vae: None })
+        let merged = TreeModel::merge(trees.collect(), FACTS_KEPT, pace).await.ok_or(ModelError::Unsound)?;
+        Ok(AnomalyBaseline { tree: merged.model, vae: None })
     }
 }
 

@@ -3,6 +3,7 @@
 use super::call_tree::TreeReason;
 use super::paper::FeatureEncoding;
 use super::paper::vae::{TrainingProgress, VaeSettings};
+use super::query::{RequestLabel, Taught};
 use super::{PartOfRequest, ReasonKind};
 use crate::requests::RequestRef;
 use pathlight_base::sort::CompactSort as _;
@@ -52,6 +53,8 @@ pub struct AnomalySettings {
     pub model: Option<Vec<u8>>,
     /// So many requests are explained, the most anomalous.
     pub explain: u32,
+    /// What a reader says of judged requests: their shapes join the baseline or leave it. The auto-encoder takes none.
+    pub labels: Vec<RequestLabel>,
 }
 
 /// The p-value up to which requests are explained: the greatest rate of false alarms that the page offers.
@@ -68,6 +71,7 @@ impl Default for AnomalySettings {
             detector: Detector::default(),
             model: None,
             explain: EXPLAINED,
+            labels: Vec::new(),
         }
     }
 }
@@ -117,6 +121,8 @@ pub struct AnomalyReport {
     pub training: Option<TrainingProgress>,
     /// Of the auto-encoder: its two thresholds.
     pub thresholds: Option<Thresholds>,
+    /// What labels have taught the baseline; `None` without any.
+    pub taught: Option<Taught>,
 }
 
 /// The thresholds of the auto-encoder: by the likelihoods of the requests it has learned from, the paper's, which the
@@ -157,6 +163,8 @@ pub struct AnomalyRow {
     pub is_unknown: bool,
     /// Anomalous enough to have reasons, but not among the requests that are explained.
     pub is_unexplained: bool,
+    /// What a reader has said of it: whether it is normal.
+    pub label: Option<bool>,
     /// Reasons of both verdicts, delays first; only of the most anomalous. [`AnomalyReport::reasons`] has those to be said.
     pub reasons: Vec<ReasonRow>,
     /// The normal request most like it; only of the most anomalous.
@@ -305,8 +313,8 @@ impl AnomalyReport {
     }
 
     fn is_within(&self, row: &AnomalyRow, p: f64, alpha: f64) -> bool {
-        // A p-value is a ratio of whole numbers; rounding must not decide.
-        self.has_verdicts && !row.is_unknown && p <= alpha * (1.0 + 1e-9)
+        // A reader's word counts more. A p-value is a ratio of whole numbers; rounding must not decide.
+        self.has_verdicts && !row.is_unknown && row.label != Some(true) && p <= alpha * (1.0 + 1e-9)
     }
 
     /// Returns whether a request is abnormal by both verdicts as one test.
@@ -406,6 +414,13 @@ impl AnomalyReport {
         self.has_verdicts && tests.iter().any(is_more)
     }
 
+    /// Returns the one of some rows, the most anomalous first, that stands for them where all are labelled: the first of those
+    /// with the fewest reasons.
+    pub fn typical(&self, rows: &[usize]) -> usize {
+        let reasons = |row: &usize| self.reasons(&self.rows[*row]).len();
+        rows.iter().copied().min_by_key(reasons).unwrap_or_default()
+    }
+
     /// Returns the abnormal requests by their first reason, the largest group first; without verdicts all that have a
     /// reason.
     pub fn groups(&self) -> Vec<ReasonGroup> {
@@ -481,6 +496,7 @@ mod tests {
             part: PartOfRequest::Structure,
             is_unknown: false,
             is_unexplained: false,
+            label: None,
             reasons: vec![ReasonRow {
                 kind,
                 part: PartOfRequest::Structure,
@@ -529,6 +545,7 @@ mod tests {
             part: PartOfRequest::OnPath,
             is_unknown: false,
             is_unexplained: false,
+            label: None,
             reasons: vec![
                 reason(ReasonKind::Delay, 0),
                 reason(ReasonKind::NewCall, 1),

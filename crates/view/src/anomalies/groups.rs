@@ -24,6 +24,23 @@ pub const ONLY: &str = "Only these, in all views";
 /// What is said of it beside the pointer.
 pub const ONLY_HINT: &str = "Filters all views: keeps these requests, at most 100 of them";
 
+/// What can be said of a request or group: words of the button, what is said beside the pointer, the name in tests, and
+/// whether it is normal.
+pub const LABELS: [(&str, &str, &str, bool); 2] = [
+    (
+        "This is normal",
+        "Requests like it join the baseline, as one of twenty at least; Save baseline keeps that",
+        "anomaly-normal-label",
+        true,
+    ),
+    (
+        "This is the incident",
+        "Requests of the baseline that are like it leave it; Save baseline keeps that",
+        "anomaly-incident-label",
+        false,
+    ),
+];
+
 /// Groups that are listed.
 const GROUPS: usize = 8;
 
@@ -55,7 +72,8 @@ pub fn verdict_lines(report: &AnomalyReport) -> Vec<GroupLine> {
         let is_it = |at: &usize| report.verdict(&report.rows[*at]) == Some(verdict);
         let rows: Vec<usize> = (0..report.rows.len()).filter(is_it).collect();
         let requests = rows.len() as u64;
-        GroupLine { requests, words: format!("{} {} {words}", sign(verdict), count(requests)), rows }
+        let words = format!("{} {} {words}", sign(verdict), count(requests));
+        GroupLine { requests, words, rows }
     };
     let verdicts = [
         (Abnormal::Delayed, "delayed"),

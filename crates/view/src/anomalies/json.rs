@@ -2,12 +2,13 @@
 
 use crate::anomalies::hits::{self, HitRows};
 use crate::anomalies::labelled::{DetectorLine, LabelledCase, LabelledCases};
+use crate::anomalies::severity::label_key;
 use crate::json::parts::{Text, compact, pretty, public_json};
 use pathlight_base::format::duration;
 use pathlight_engine::anomalies::paper::{FeatureEncoding, VectorsReport};
 use pathlight_engine::anomalies::{
     AlarmShare, AnomalyReport, AnomalyRow, EvaluationRow, EvaluationTable, FalseAlarmRow, FaultDetector,
-    PartOfRequest, ReasonGroup, ReasonKind, ReasonRow, Thresholds,
+    PartOfRequest, ReasonGroup, ReasonKind, ReasonRow, Taught, Thresholds,
 };
 use pathlight_engine::verdict::SubjectHits;
 
@@ -48,6 +49,8 @@ public_json! {
         /// one part of one service, beyond what is usual; delayed about any place, beyond all that was seen. `null` where the
         /// verdict names no service, and without `--train` and `--test` of traces.
         hits: Option<Hits<'a>> = hits.map(|hits| Hits::of(report, hits)),
+        /// What labels have taught the baseline (`--normal`, `--incident`); `null` without any.
+        taught: Option<TaughtCounts> = report.taught.as_ref().map(TaughtCounts::of),
         /// The least score that is abnormal, as far as the training requests tell.
         threshold: f64 = report.threshold(),
         /// Of the auto-encoder: its two thresholds; of a sliding window those of the last network. Else `null`.
@@ -61,6 +64,22 @@ public_json! {
         unexplained: usize = report.unexplained(),
         /// Whether there are verdicts. Each request against all others (no `--test`) has none, only a rank.
         verdicts: bool = report.has_verdicts,
+    }
+}
+
+public_json! {
+    /// What labels have taught a baseline.
+    TaughtCounts(taught: &Taught) {
+        /// Judged requests labelled as part of the incident.
+        incident: u64 = taught.incident,
+        /// Training requests that are like those, and were left out.
+        left_out: u64 = taught.left_out,
+        /// Judged requests that are like those labelled normal, and count as training requests too.
+        like_normal: u64 = taught.like_normal,
+        /// Judged requests labelled normal, which count as training requests.
+        normal: u64 = taught.normal,
+        /// Labels of requests that are not among the judged ones.
+        unknown: u64 = taught.unknown,
     }
 }
 
@@ -127,6 +146,8 @@ public_json! {
         hit: Option<bool> = hits.and_then(|hits| hits::is_hit(hits, row)),
         /// Whether it is hit and delayed, and why if only one of them, in words; `null` if it is neither, or that is not known.
         hit_text: Option<String> = hits.and_then(|hits| hits::words(report, hits, row)),
+        /// What was said of it: `normal` or `incident`; `null` if nothing.
+        label: Option<&'static str> = row.label.map(label_key),
         /// Its latency.
         latency_us: u64 = row.request.latency_us,
         /// The normal request most like it; `null` if none was looked for.

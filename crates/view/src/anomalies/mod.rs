@@ -10,7 +10,8 @@ mod severity;
 mod table;
 
 pub use groups::{
-    GroupLine, LISTED, ONLY, ONLY_HINT, groups, keep_only, kept, more_groups, request_words, verdict_lines,
+    GroupLine, LABELS, LISTED, ONLY, ONLY_HINT, groups, keep_only, kept, more_groups, request_words,
+    verdict_lines,
 };
 pub use table::{
     AnomalyLine, EVALUATION, LOADED, NORMALS, NOT_LOADED, RATES, VECTORS, chosen, evaluation, false_alarms,

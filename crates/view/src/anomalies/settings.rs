@@ -1,8 +1,10 @@
 //! The settings of finding abnormal requests, as a part of the [address](crate::address).
 
+use super::severity::label_key;
 use pathlight_base::fragment::Writer;
-use pathlight_engine::anomalies::EXPLAINED;
 use pathlight_engine::anomalies::paper::vae::VaeSettings;
+use pathlight_engine::anomalies::{EXPLAINED, RequestLabel};
+use pathlight_engine::requests::RequestRef;
 
 /// A size of the network of the auto-encoder: its name, its key in tests, the least and greatest that may be chosen, and
 /// where it stands in the settings.
@@ -70,6 +72,8 @@ pub struct AnomalyChoice {
     pub evaluate: bool,
     /// Number of requests to explain, the most anomalous (`explain=1000`).
     pub explain: u32,
+    /// What was said of judged requests (`label=normal:ROOT:TRACE`, `label=incident:ROOT:TRACE`), a key for each.
+    pub labels: Vec<RequestLabel>,
 }
 
 impl Default for AnomalyChoice {
@@ -83,6 +87,7 @@ impl Default for AnomalyChoice {
             network,
             evaluate: false,
             explain: EXPLAINED,
+            labels: Vec::new(),
         }
     }
 }
@@ -92,6 +97,34 @@ impl AnomalyChoice {
     pub fn contaminate(&mut self, percent: Option<f64>) {
         if let Some(percent) = percent.filter(|percent| percent.is_finite()) {
             self.contaminated_ppm = (percent.clamp(0.0, 50.0) * 1e4).round() as u32;
+        }
+    }
+
+    /// Returns what was said of a request: whether it is normal.
+    pub fn label(&self, request: &RequestRef) -> Option<bool> {
+        self.labels.iter().rev().find(|label| label.names(request)).map(|label| label.is_normal)
+    }
+
+    /// Says of a request whether it is normal, or takes that back if it was said before.
+    pub fn toggle_label(&mut self, request: &RequestRef, is_normal: bool) {
+        let before = self.label(request);
+        self.labels.retain(|label| !label.names(request));
+        if before != Some(is_normal) {
+            let RequestRef { trace_id, root_span_id, .. } = request.clone();
+            self.labels.push(RequestLabel { trace_id, root_span_id: Some(root_span_id), is_normal });
+        }
+    }
+
+    fn take_label(&mut self, value: &str) {
+        let mut parts = value.splitn(3, ':');
+        if let (Some(kind @ ("normal" | "incident")), Some(root), Some(trace_id)) =
+            (parts.next(), parts.next(), parts.next())
+        {
+            self.labels.push(RequestLabel {
+                trace_id: trace_id.to_owned(),
+                root_span_id: (!root.is_empty()).then(|| root.to_owned()),
+                is_normal: kind == "normal",
+            });
         }
     }
 
@@ -116,6 +149,7 @@ impl AnomalyChoice {
             }
             "detector" => self.vae = value == "vae",
             "network" => self.network = network(value).unwrap_or_default(),
+            "label" => self.take_label(value),
             "explain" => self.explain = value.parse().unwrap_or(EXPLAINED),
             "evaluate" => self.evaluate = value == "1",
             _ => return false,
@@ -150,6 +184,10 @@ impl AnomalyChoice {
         }
         if self.evaluate {
             out.put("evaluate", "1");
+        }
+        for RequestLabel { trace_id, root_span_id, is_normal } in &self.labels {
+            let kind = label_key(*is_normal);
+            out.put("label", &format!("{kind}:{}:{trace_id}", root_span_id.as_deref().unwrap_or_default()));
         }
     }
 }

@@ -27,9 +27,19 @@ fn is_longest(report: &AnomalyReport, row: &AnomalyRow) -> bool {
     report.rows.iter().all(|other| other.request.latency_us <= row.request.latency_us)
 }
 
-/// Returns whether a request is abnormal: delayed, different (then in which part of it) or both. Without verdicts it says
+/// Returns the word for a label: whether a request is normal.
+pub(super) fn label_key(is_normal: bool) -> &'static str {
+    if is_normal { "normal" } else { "incident" }
+}
+
+/// Returns what was said of a request; else whether it is abnormal: delayed, different (then in which part of it) or both. Without verdicts it says
 /// which of them it is rather, if it has reasons. It never contradicts a reason that stands beside it.
 pub fn severity(report: &AnomalyReport, row: &AnomalyRow) -> &'static str {
+    match row.label {
+        Some(true) => return "normal, you said",
+        Some(false) => return "the incident, you said",
+        None => {}
+    }
     let is_vae = matches!(report.detector, Detector::Vae(_));
     if row.is_unknown {
         return if is_vae { "no verdict: too early" } else { "no verdict: unknown root" };

@@ -3,7 +3,7 @@
 use crate::address::{Address, TraceChoice};
 use crate::anomalies::hits;
 use crate::anomalies::settings::{AnomalyChoice, JudgedAgainst};
-use crate::anomalies::severity::severity_behind;
+use crate::anomalies::severity::{label_key, severity_behind};
 pub use crate::anomalies::severity::{reasons, severity};
 use crate::say::tip::TipLine;
 use crate::table::{Column, Table, Unit, write_line};
@@ -14,7 +14,7 @@ use pathlight_engine::anomalies::paper::vae::TrainingProgress;
 use pathlight_engine::anomalies::paper::{FeatureEncoding, VectorsReport};
 use pathlight_engine::anomalies::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EvaluationRow, EvaluationTable,
-    FalseAlarmRow, Thresholds, VerdictCounts,
+    FalseAlarmRow, Taught, Thresholds, VerdictCounts,
 };
 use pathlight_engine::requests::{Filter, Selection};
 use pathlight_engine::verdict::SubjectHits;
@@ -81,7 +81,8 @@ pub fn sides(address: &Address) -> (Selection, Selection) {
 pub fn settings(choice: &AnomalyChoice, model: Option<Vec<u8>>) -> AnomalySettings {
     let detector = if choice.vae { Detector::Vae(choice.network) } else { Detector::Tree };
     let AnomalyChoice { contaminated_ppm, explain, .. } = *choice;
-    AnomalySettings { detector, model, contaminated_ppm, explain, ..AnomalySettings::default() }
+    let labels = choice.labels.clone();
+    AnomalySettings { detector, model, contaminated_ppm, explain, labels, ..AnomalySettings::default() }
 }
 
 /// Returns a report at the chosen rate of false alarms; the auto-encoder has a threshold of its own.
@@ -117,10 +118,42 @@ pub fn rate_words(choice: &AnomalyChoice) -> (String, String) {
 /// Returns the title of the view.
 pub fn title(report: &AnomalyReport) -> String {
     let words = verdicts(report);
-    match report.unexplained() as u64 {
+    let words = match report.unexplained() as u64 {
         0 => words,
         left => format!("{words}; the reasons of {} are not worked out", count(left)),
+    };
+    words + &report.taught.as_ref().map_or(String::new(), |taught| format!("; {}", taught_words(taught)))
+}
+
+/// Returns what labels have taught the baseline, in words.
+fn taught_words(taught: &Taught) -> String {
+    let Taught { normal, like_normal, incident, left_out, unknown } = *taught;
+    let mut words = Vec::new();
+    if normal > 0 {
+        let like = match like_normal {
+            0 => String::new(),
+            n => format!(" and {} like {}", count(n), agreeing(normal, "it", "them")),
+        };
+        let count_as = agreeing(normal + like_normal, "counts", "count");
+        words.push(format!("{} labelled normal{like} {count_as} as baseline", counted(normal, "request")));
     }
+    if incident > 0 {
+        let are = agreeing(incident, "is", "are");
+        words.push(format!("{} {are} labelled as part of the incident", counted(incident, "request")));
+        let left = match left_out {
+            0 => "no request of the baseline is like that".to_owned(),
+            n => format!(
+                "{} of the baseline like that {} left out",
+                counted(n, "request"),
+                agreeing(n, "is", "are")
+            ),
+        };
+        words.push(left);
+    }
+    if unknown > 0 {
+        words.push(format!("{} of requests that are not judged here", counted(unknown, "label")));
+    }
+    words.join("; ")
 }
 
 fn verdicts(report: &AnomalyReport) -> String {
@@ -395,6 +428,7 @@ pub fn table() -> Table<AnomalyLine> {
         }),
         Column::field("p_different", |line| line.row().p_different.into()),
         Column::text_field("hit", |line| line.hit.0.map_or(String::new(), |is| is.to_string()).into()),
+        Column::text_field("label", |line| line.row().label.map_or("", label_key).into()),
     ];
     Table::new("anomaly-table", "Requests, the most anomalous first", ("score", true), columns)
         .with_attributes(|line| {

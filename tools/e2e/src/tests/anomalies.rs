@@ -209,6 +209,20 @@ pub async fn another_set_or_an_earlier_time_is_normal(page: &Page) -> Outcome {
     page.click("[data-test='anomaly']").await?;
     page.visible("[data-test='anomaly-pair']").await?;
     page.ready().await?;
+    // What is said of a request is learned, and unlearned when it is taken back.
+    let first = report["traces"][0]["trace_id"].as_str().unwrap_or("none");
+    for (button, option) in [("anomaly-normal-label", "--normal"), ("anomaly-incident-label", "--incident")] {
+        page.click(&format!("[data-test='anomaly-reasons'] [data-test='{button}']")).await?;
+        page.drawn().await?;
+        page.ready().await?;
+        let taught = found(&normal, &odd, &["--alpha", "0.02", option, first])?;
+        same("labelled requests", taught["taught"][&option[2..]].as_u64(), Some(1))?;
+        same("judged by a taught baseline", &findings(page).await?, &taught)?;
+    }
+    page.click("[data-test='anomaly-reasons'] [data-test='anomaly-incident-label']").await?;
+    page.drawn().await?;
+    page.ready().await?;
+    agree(page, &report).await?;
     page.hidden("[data-test='anomaly-nearest-timeline-empty']").await?;
     // The normal request is one of the first set, the odd one of the second.
     for (link, key) in [("anomaly-nearest", "nearest_trace_id"), ("anomaly-open", "trace_id")] {

@@ -13,6 +13,7 @@ mod tails;
 mod views;
 
 pub use facts::{Fact, FactKind, FactPart, FactRow, PartOfRequest, RequestFacts};
+pub use merge::{Calibrated, FACTS_KEPT};
 pub use model::{Located, Scratch, Tables, Trained, TreeModel};
 pub use observe::FactObserver;
 pub use reasons::{Explainer, ReasonKind, TreeReason};

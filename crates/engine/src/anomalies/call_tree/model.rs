@@ -277,6 +277,8 @@ impl TreeModel {
             normal.push((request.clone(), facts.self_times(&scratch.facts)));
             pace.spend(scratch.facts.len()).await;
         }
+        // One that counts several times is one example.
+        normal.dedup_by(|a, b| a.0 == b.0);
         self.examples = Examples::of(normal);
         trained
     }
@@ -286,9 +288,10 @@ impl TreeModel {
         self.calibration.len()
     }
 
-    /// Returns the number of requests that it has learned from. A merged baseline is calibrated by some of them.
+    /// Returns the number of requests that it has learned from. A merged baseline is calibrated by some of them, a taught one by
+    /// some several times.
     pub fn learned(&self) -> u64 {
-        self.learned.max(self.len() as u64)
+        if self.learned > 0 { self.learned } else { self.len() as u64 }
     }
 
     /// Returns whether it has learned from nothing.
@@ -634,6 +637,22 @@ impl Tables {
         let scores = std::array::from_fn(|fold| self.scores(model, located, scratch, fold));
         let delays = std::array::from_fn(|fold| self.longest.delay(&scratch.self_times, fold));
         self.views.verdict(&scores, &delays)
+    }
+
+    /// Judges a row of facts that training has seen, by the other folds. The facts have the model's own dictionary.
+    pub fn judge_trained(
+        &self,
+        model: &TreeModel,
+        located: &Located,
+        facts: &RequestFacts,
+        row: usize,
+        scratch: &mut Scratch,
+    ) -> TreeVerdict {
+        let fold = usize::from(fold(&facts.rows[row].facts.request.trace_id));
+        self.read(model, located, facts, row, scratch);
+        let scores = self.scores(model, located, scratch, fold);
+        let delay = self.has_delays().then(|| self.longest.delay(&scratch.self_times, fold));
+        self.views.own_verdict(&scores, delay)
     }
 }
 

@@ -206,7 +206,7 @@ fn each_fact(mut bytes: &[u8], mut each: impl FnMut(u32, Option<u64>)) {
 
 impl RequestFacts {
     /// Returns those of some rows (ascending) whose trace ids have the smallest hashes, at most so many, as one part.
-    pub(super) fn sample(&self, rows: &[u32], most: usize) -> FactPart {
+    pub fn sample(&self, rows: &[u32], most: usize) -> FactPart {
         let request = |row: u32| &self.rows[row as usize].facts.request;
         let mut chosen: Vec<(u64, u32)> =
             rows.iter().map(|&row| (hash_text(&request(row).trace_id), row)).collect();

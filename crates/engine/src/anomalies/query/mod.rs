@@ -2,17 +2,19 @@
 
 mod evaluation;
 mod labelled;
+mod labels;
 mod training;
 mod vectors;
 
 pub use evaluation::AnomalyEvaluation;
 pub use labelled::{FaultDetector, LabelledFault, LabelledReport};
+pub use labels::{RequestLabel, Taught};
 pub(crate) use vectors::{FactsPass, InjectionPlan, VectorsPass};
 
 use self::training::{Parts, judge_by_vae, train_vae};
 use crate::EngineError;
 use crate::anomalies::call_tree::{
-    Explainer, RequestFacts, Scratch, Tables, Trained, TreeModel, TreeVerdict, one_p,
+    Explainer, FACTS_KEPT, FactPart, RequestFacts, Scratch, Tables, Trained, TreeModel, TreeVerdict, one_p,
 };
 use crate::anomalies::paper::vae::{P_VALUE, TrainingProgress, VaeVerdict};
 use crate::anomalies::paper::{FeatureEncoding, Features, VectorsReport};
@@ -20,13 +22,14 @@ use crate::anomalies::{
     AnomalyBaseline, AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED_P, PartOfRequest,
     ReasonNames, Thresholds,
 };
-use crate::requests::{RootEndpoint, Selection};
+use crate::requests::{RequestRef, RootEndpoint, Selection};
 use crate::run::query::Query;
 use crate::run::workers::Workers;
 use crate::summaries::SummarySettings;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::steps::Pace;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Units of work of an explanation.
@@ -53,7 +56,38 @@ struct Judgement {
     is_trained: bool,
 }
 
+/// A baseline, ready to judge.
+struct Learned {
+    model: AnomalyBaseline,
+    tables: Tables,
+    /// Start and verdict of the training requests; none of a saved baseline.
+    trained: BTreeMap<RequestRef, (u64, TreeVerdict)>,
+    /// How the training of the auto-encoder went.
+    training: Option<TrainingProgress>,
+    /// What labels have taught it.
+    taught: Option<Taught>,
+}
+
+/// Returns the start and verdict of training requests, whose facts these are.
+fn by_request(facts: &RequestFacts, trained: &[Trained]) -> BTreeMap<RequestRef, (u64, TreeVerdict)> {
+    let of = |one: &Trained| {
+        let facts = &facts.rows[one.row as usize].facts;
+        (facts.request.clone(), (facts.start_us, one.verdict))
+    };
+    trained.iter().map(of).collect()
+}
+
 impl Judgement {
+    fn of(verdict: &TreeVerdict) -> Judgement {
+        Judgement {
+            score: verdict.rank(),
+            p_different: verdict.different.p,
+            p_delayed: verdict.delayed.map(|delayed| delayed.p),
+            verdict: *verdict,
+            is_trained: false,
+        }
+    }
+
     fn p(&self) -> f64 {
         one_p(self.p_different, self.p_delayed)
     }
@@ -76,50 +110,25 @@ impl Query for Anomalies {
             workers.needs_traces(&normal, LEARNS).await?;
         }
         workers.needs_traces(&test, "judging needs").await?;
-        let given = saved_model(&settings)?;
         // With a sliding window, the networks are trained as their time comes.
         let windowed = match settings.detector {
-            Detector::Vae(sizes) if sizes.parts > 0 && given.is_none() => {
+            Detector::Vae(sizes) if sizes.parts > 0 && settings.model.is_none() => {
                 Some((normal.clone(), sizes.with_whole_window()))
             }
             _ => None,
         };
         let settings = AnomalySettings {
             detector: if windowed.is_some() { Detector::Tree } else { settings.detector },
+            labels: if windowed.is_some() { Vec::new() } else { settings.labels },
             ..settings
         };
         let judged = facts(&workers, &test).await?;
-        let mut own: BTreeMap<u32, TreeVerdict> = BTreeMap::new();
-        let mut learned: Vec<(u64, f64)> = Vec::new();
-        let (model, tables, training) = match given {
-            Some(model) => {
-                let tables = model.tree.tables(&mut Pace::default()).await;
-                (model, tables, None)
-            }
-            None if normal == test => {
-                let (model, tables, trained, training) = learn(&workers, &normal, &judged, &settings).await?;
-                own = trained.into_iter().map(|one| (one.row, one.verdict)).collect();
-                (model, tables, training)
-            }
-            None => {
-                let facts = facts(&workers, &normal).await?;
-                let (model, tables, trained, training) = learn(&workers, &normal, &facts, &settings).await?;
-                if model.vae.is_none() && windowed.is_none() {
-                    let start_us = |row: u32| facts.rows[row as usize].facts.start_us;
-                    learned = trained.iter().map(|one| (start_us(one.row), one.verdict.rank())).collect();
-                }
-                if normal.group == test.group {
-                    // Requests that were learned from are judged by the other folds.
-                    let rows = judged.rows.iter().zip(0..).map(|(row, at)| (&row.facts.request, at));
-                    let rows: BTreeMap<_, u32> = rows.collect();
-                    own.extend(trained.into_iter().filter_map(|one| {
-                        let request = &facts.rows[one.row as usize].facts.request;
-                        Some((*rows.get(request)?, one.verdict))
-                    }));
-                }
-                (model, tables, training)
-            }
-        };
+        let is_same_set = normal.group == test.group;
+        let own_facts = (normal == test).then_some(&judged);
+        let learned = learned(&workers, &normal, own_facts, &settings, 0).await?;
+        let learned =
+            labels::teach(learned, &judged, &settings.labels, is_same_set, &mut Pace::default()).await?;
+        let Learned { model, tables, trained, training, taught } = learned;
         let asked_alpha = f64::from(settings.alpha_ppm) / 1e6;
         let detector = match (&model.vae, settings.detector, &windowed) {
             (_, _, Some((_, sizes))) => Detector::Vae(*sizes),
@@ -144,24 +153,25 @@ impl Query for Anomalies {
             trained: model.tree.learned(),
             features: model.tree.dictionary.paths.nodes.len() as u64,
             baseline: tables.baseline(&model.tree),
-            learned,
+            learned: match is_same_set || model.vae.is_some() || windowed.is_some() {
+                true => Vec::new(),
+                false => trained.values().map(|(start_us, verdict)| (*start_us, verdict.rank())).collect(),
+            },
             training,
+            taught,
             ..AnomalyReport::default()
         };
         let (located, mut scratch, mut pace) =
             (tables.locate(&model.tree, &judged.dictionary), Scratch::default(), Pace::default());
         let mut judgements: Vec<Judgement> = Vec::with_capacity(judged.len());
         for row in 0..judged.len() {
-            let known = own.get(&(row as u32)).copied();
-            let verdict =
-                known.unwrap_or_else(|| tables.judge(&model.tree, &located, &judged, row, &mut scratch));
-            judgements.push(Judgement {
-                score: verdict.rank(),
-                p_different: verdict.different.p,
-                p_delayed: verdict.delayed.map(|delayed| delayed.p),
-                verdict,
-                is_trained: known.is_some(),
-            });
+            // Requests that were learned from are judged by the other folds.
+            let own = trained.get(&judged.rows[row].facts.request).filter(|_| is_same_set);
+            let verdict = match own {
+                Some((_, verdict)) => *verdict,
+                None => tables.judge(&model.tree, &located, &judged, row, &mut scratch),
+            };
+            judgements.push(Judgement { is_trained: own.is_some(), ..Judgement::of(&verdict) });
             pace.spend(1_000).await;
         }
         let is_windowed = windowed.is_some();
@@ -205,7 +215,8 @@ impl Query for Anomalies {
                 });
             }
         }
-        let order = rank(&mut report, &judged, &judgements);
+        let labels = labels::of_requests(&settings.labels, &judged);
+        let order = rank(&mut report, &judged, &judgements, &labels);
         let explainer = Explainer::new(&model.tree, &tables, &located, &judged);
         let mut names = ReasonNames::default();
         for (place, row) in order.into_iter().enumerate() {
@@ -228,11 +239,14 @@ impl Query for Anomalies {
     }
 }
 
-/// Reports a baseline learned from normal requests, to be kept as a file; one that is given comes back.
+/// Reports a baseline learned from normal requests, to be kept as a file; one that is given comes back, with what labels
+/// teach it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnomalyModel {
     /// The normal requests to learn from.
     pub train: Selection,
+    /// The requests that labels are about.
+    pub test: Selection,
     /// Settings of the training.
     pub settings: AnomalySettings,
 }
@@ -242,22 +256,22 @@ impl Query for AnomalyModel {
     type Report = Vec<u8>;
 
     async fn run(self, workers: Workers) -> Result<Vec<u8>, EngineError> {
-        let AnomalyModel { train: normal, settings } = self;
+        let AnomalyModel { train: normal, test, settings } = self;
         let settings = settings.bounded();
-        let normal = normal.with_recorded_calls();
-        let model = match saved_model(&settings)? {
-            Some(model) => model,
-            None => {
-                if !matches!(settings.detector, Detector::Tree) {
-                    workers.needs_traces(&normal, LEARNS).await?;
-                }
-                let facts = facts(&workers, &normal).await?;
-                let (mut model, _, trained, _) = learn(&workers, &normal, &facts, &settings).await?;
-                let rows: Vec<u32> = trained.iter().map(|one| one.row).collect();
-                model.tree.keep(&facts, &rows);
-                model
-            }
-        };
+        let (normal, test) = workers.read_alike(normal, test).await?;
+        if settings.model.is_none() && !matches!(settings.detector, Detector::Tree) {
+            workers.needs_traces(&normal, LEARNS).await?;
+        }
+        let mut learned = learned(&workers, &normal, None, &settings, FACTS_KEPT).await?;
+        if !settings.labels.is_empty() {
+            workers.needs_traces(&test, "labels are about").await?;
+            let judged = facts(&workers, &test).await?;
+            let is_same_set = normal.group == test.group;
+            let pace = &mut Pace::default();
+            learned = labels::teach(learned, &judged, &settings.labels, is_same_set, pace).await?;
+        }
+        let mut model = learned.model;
+        model.tree.kept = FactPart::sample(vec![model.tree.kept], FACTS_KEPT);
         Ok(model.to_bytes())
     }
 }
@@ -293,17 +307,28 @@ fn saved_model(settings: &AnomalySettings) -> Result<Option<AnomalyBaseline>, En
     Ok(settings.model.as_ref().map(|bytes| AnomalyBaseline::from_bytes(bytes)).transpose()?)
 }
 
-/// Learns from all requests of a selection, whose facts these are.
-async fn learn(
+/// Learns from all requests of a selection, whose facts may be known, unless the settings have a saved model. The facts of
+/// so many of them are kept.
+async fn learned(
     workers: &Workers,
     selection: &Selection,
-    facts: &RequestFacts,
+    known: Option<&RequestFacts>,
     settings: &AnomalySettings,
-) -> Result<(AnomalyBaseline, Tables, Vec<Trained>, Option<TrainingProgress>), EngineError> {
-    let rows: Vec<u32> = (0..facts.len() as u32).collect();
+    keep: usize,
+) -> Result<Learned, EngineError> {
     let mut pace = Pace::default();
-    let (tree, tables, trained) = TreeModel::train(facts, &rows, settings.contaminated_ppm, &mut pace).await;
-    let (mut vae, mut progress) = (None, None);
+    if let Some(model) = saved_model(settings)? {
+        let tables = model.tree.tables(&mut pace).await;
+        return Ok(Learned { model, tables, trained: BTreeMap::new(), training: None, taught: None });
+    }
+    let facts = match known {
+        Some(facts) => Cow::Borrowed(facts),
+        None => Cow::Owned(facts(workers, selection).await?),
+    };
+    let rows: Vec<u32> = (0..facts.len() as u32).collect();
+    let (mut tree, tables, trained) =
+        TreeModel::train(&facts, &rows, settings.contaminated_ppm, &mut pace).await;
+    let (mut vae, mut training) = (None, None);
     if let Detector::Vae(sizes) = settings.detector {
         let mut vectors = vectors(workers, selection, settings.encoding).await?;
         if sizes.parts > 0 {
@@ -311,10 +336,14 @@ async fn learn(
         }
         if !vectors.is_empty() {
             let (trained, went) = train_vae(workers, &vectors, sizes, (0, 1)).await;
-            (vae, progress) = (Some((settings.encoding, trained)), Some(went));
+            (vae, training) = (Some((settings.encoding, trained)), Some(went));
         }
     }
-    Ok((AnomalyBaseline { tree, vae }, tables, trained, progress))
+    let rows: Vec<u32> = trained.iter().map(|one| one.row).collect();
+    // Labels may take any of them away.
+    tree.keep(&facts, &rows, if settings.labels.is_empty() { keep } else { usize::MAX });
+    let trained = by_request(&facts, &trained);
+    Ok(Learned { model: AnomalyBaseline { tree, vae }, tables, trained, training, taught: None })
 }
 
 /// Start of the sentences about the input of the auto-encoder.
@@ -371,7 +400,12 @@ async fn vectors(
 }
 
 /// Writes the judged requests, the most anomalous first; returns the row of the facts of each.
-fn rank(report: &mut AnomalyReport, facts: &RequestFacts, judgements: &[Judgement]) -> Vec<usize> {
+fn rank(
+    report: &mut AnomalyReport,
+    facts: &RequestFacts,
+    judgements: &[Judgement],
+    labels: &BTreeMap<RequestRef, bool>,
+) -> Vec<usize> {
     let mut order: Vec<usize> = (0..judgements.len()).collect();
     // What the auto-encoder has never seen comes first, what has no verdict last. Stable: the rows come by id.
     let key = |row: usize| {
@@ -396,6 +430,7 @@ fn rank(report: &mut AnomalyReport, facts: &RequestFacts, judgements: &[Judgemen
             part: verdict.part,
             is_unknown: verdict.is_unknown,
             is_unexplained: false,
+            label: labels.get(&facts.request).copied(),
             reasons: Vec::new(),
             nearest: None,
         });

@@ -89,7 +89,7 @@ fn every() -> Vec<Vec<u8>> {
         queries::Search { selection: all(), search: search() }.to_message(),
         queries::NamePseudonyms {}.to_message(),
         queries::Anomalies { train: a.clone(), test: b.clone(), settings: anomaly() }.to_message(),
-        queries::AnomalyModel { train: all(), settings: anomaly() }.to_message(),
+        queries::AnomalyModel { train: all(), test: all(), settings: anomaly() }.to_message(),
         queries::AnomalyEvaluation { selection: all(), seed: 1, splits: 1, settings: anomaly() }.to_message(),
         queries::AnomalyVectors {
             train: a.clone(),
