@@ -171,7 +171,7 @@ impl AnomaliesView {
         self.group_links.clear();
         self.groups.clear();
         let groups = anomalies::groups(report);
-        self.groups.show(!groups.is_empty());
+        self.groups.show(!groups.is_empty() || report.taught.is_some());
         let (_, test) = anomalies::sides(&page.address());
         let only = |words: &str, name: &str, rows: Vec<usize>| {
             let report = report.clone();
@@ -220,6 +220,13 @@ impl AnomaliesView {
         let more = anomalies::more_groups(report);
         if !more.is_empty() {
             self.groups.add(&el("li").class("muted").test("anomaly-more-groups").text(&more));
+        }
+        if report.taught.is_some() {
+            let forget = button("Forget all labels").class("link").test("anomaly-forget-labels");
+            let forget = forget.on_click(&self.group_links, move || {
+                page.change(|address| address.anomaly.labels.clear());
+            });
+            self.groups.add(&el("li").child(&forget));
         }
         if let Some((words, explain)) = anomalies::unexplained(report, page.address().anomaly.explain) {
             let next =
