@@ -261,6 +261,7 @@ mod tests {
             part: PartOfRequest::OnPath,
             is_unknown: false,
             is_unexplained: false,
+            label: None,
             reasons: Vec::new(),
             nearest: None,
         };

@@ -179,6 +179,7 @@ mod tests {
             part: PartOfRequest::OnPath,
             is_unknown: false,
             is_unexplained: false,
+            label: None,
             reasons: Vec::new(),
             nearest: None,
         };

@@ -171,6 +171,7 @@ mod tests {
             part,
             is_unknown: false,
             is_unexplained: false,
+            label: None,
             reasons: reasons.to_vec(),
             nearest: None,
         }

@@ -7,14 +7,12 @@ use crate::anomalies::severity::{label_key, severity_behind};
 pub use crate::anomalies::severity::{reasons, severity};
 use crate::say::tip::TipLine;
 use crate::table::{Column, Table, Unit, write_line};
-use pathlight_base::format::{
-    DASH, agreeing, count, counted, duration, duration_us, moment, number, printable, share,
-};
+use pathlight_base::format::{DASH, count, counted, duration, duration_us, moment, number, printable, share};
 use pathlight_engine::anomalies::paper::vae::TrainingProgress;
 use pathlight_engine::anomalies::paper::{FeatureEncoding, VectorsReport};
 use pathlight_engine::anomalies::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EvaluationRow, EvaluationTable,
-    FalseAlarmRow, Taught, Thresholds, VerdictCounts,
+    FalseAlarmRow,
 };
 use pathlight_engine::requests::{Filter, Selection};
 use pathlight_engine::verdict::SubjectHits;
@@ -113,132 +111,6 @@ pub fn rate_words(choice: &AnomalyChoice) -> (String, String) {
         format!("{} false alarms in 1 000", number(1000.0 * rate))
     };
     (words, format!("{} of normal requests will be called abnormal", share(rate)))
-}
-
-/// Returns the title of the view.
-pub fn title(report: &AnomalyReport) -> String {
-    let words = verdicts(report);
-    let words = match report.unexplained() as u64 {
-        0 => words,
-        left => format!("{words}; the reasons of {} are not worked out", count(left)),
-    };
-    words + &report.taught.as_ref().map_or(String::new(), |taught| format!("; {}", taught_words(taught)))
-}
-
-/// Returns what labels have taught the baseline, in words.
-fn taught_words(taught: &Taught) -> String {
-    let Taught { normal, like_normal, incident, left_out, unknown } = *taught;
-    let mut words = Vec::new();
-    if normal > 0 {
-        let like = match like_normal {
-            0 => String::new(),
-            n => format!(" and {} like {}", count(n), agreeing(normal, "it", "them")),
-        };
-        let count_as = agreeing(normal + like_normal, "counts", "count");
-        words.push(format!("{} labelled normal{like} {count_as} as baseline", counted(normal, "request")));
-    }
-    if incident > 0 {
-        let are = agreeing(incident, "is", "are");
-        words.push(format!("{} {are} labelled as part of the incident", counted(incident, "request")));
-        let left = match left_out {
-            0 => "no request of the baseline is like that".to_owned(),
-            n => format!(
-                "{} of the baseline like that {} left out",
-                counted(n, "request"),
-                agreeing(n, "is", "are")
-            ),
-        };
-        words.push(left);
-    }
-    if unknown > 0 {
-        words.push(format!("{} of requests that are not judged here", counted(unknown, "label")));
-    }
-    words.join("; ")
-}
-
-fn verdicts(report: &AnomalyReport) -> String {
-    let (judged, abnormal) = (report.rows.len() as u64, report.abnormal() as u64);
-    let learned = counted(report.trained, "request");
-    let learned = format!("{learned} ({})", counted(report.features, "call path"));
-    if !report.has_verdicts {
-        return format!(
-            "The most anomalous of {}, each compared with all others. This is only a ranking: a request can be \
-             called abnormal only against a baseline",
-            counted(judged, "request")
-        );
-    }
-    let unknown = report.rows.iter().filter(|row| row.is_unknown).count() as u64;
-    // Findings count by one test, so that both numbers can be found again.
-    let one_test = report.abnormal_by_one_test() as u64;
-    let by_one_test = (one_test != abnormal)
-        .then(|| format!("; {} by both verdicts as one test, which Findings count", count(one_test)));
-    let kinds = verdict_counts(report).map(|kinds| (kinds, by_one_test.unwrap_or_default()));
-    let mut words = match report.has_drifted() {
-        true => format!(
-            "The load or the release has changed: {} of {} differ{} from the baseline of {learned}",
-            count(abnormal),
-            counted(judged, "request"),
-            kinds.as_ref().map_or(String::new(), |(kinds, one)| format!(" ({kinds}{one})")),
-        ),
-        false => format!(
-            "{} of {} abnormal{}; the baseline is {learned}",
-            count(abnormal),
-            count(judged),
-            kinds.as_ref().map_or(String::new(), |(kinds, one)| format!(
-                ": {kinds}, by chance about {} of each{one}",
-                share(report.false_alarms())
-            )),
-        ),
-    };
-    if !matches!(report.detector, Detector::Vae(_)) && report.alpha > report.asked_alpha {
-        words.push_str(&format!(
-            "; with so few, the rate is raised to {} so that an alarm is possible",
-            share(report.alpha)
-        ));
-    }
-    if report.contaminated > 0.0 {
-        words.push_str(&format!(
-            "; since up to {} of the baseline may be abnormal, up to {} of normal requests may be called abnormal",
-            share(report.contaminated),
-            share(report.false_alarms())
-        ));
-    }
-    if let Some(Thresholds { abnormal_held_out, held_out: Some(_), held_out_requests, .. }) =
-        report.thresholds
-    {
-        let by = held_out_requests.map_or(String::new(), |requests| count(requests) + " ");
-        words.push_str(&format!(
-            "; {} abnormal by the threshold of {by}baseline requests held out of training",
-            count(abnormal_held_out),
-        ));
-    }
-    if unknown > 0 {
-        let why = match report.detector {
-            Detector::Vae(_) => agreeing(
-                unknown,
-                "has nothing in the 14 parts of time before it to learn from",
-                "have nothing in the 14 parts of time before them to learn from",
-            ),
-            _ => agreeing(
-                unknown,
-                "has a root endpoint that the baseline lacks",
-                "have a root endpoint that the baseline lacks",
-            ),
-        };
-        words.push_str(&format!("; {} {why}: no verdict", count(unknown)));
-    }
-    words
-}
-
-/// Returns how many requests are delayed, different and both, in words; `None` where no delay is tested, or none is either.
-pub fn verdict_counts(report: &AnomalyReport) -> Option<String> {
-    let VerdictCounts { delayed, different, both } = report.verdicts();
-    let of_both = match both {
-        0 => String::new(),
-        both => format!(", {} both", count(both)),
-    };
-    let words = format!("{} delayed, {} different{of_both}", count(delayed), count(different));
-    (report.has_delays && delayed + different > 0).then_some(words)
 }
 
 /// Returns what is said of requests whose reasons were not looked for, and up to how many requests the next step explains;
@@ -545,6 +417,7 @@ pub fn loss_curve(losses: &[f32]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::title::title;
     use super::*;
     use crate::anomalies::{keep_only, request_words, verdict_lines};
     use crate::search::finder::Finder;
@@ -567,6 +440,7 @@ mod tests {
             part: PartOfRequest::OnPath,
             is_unknown: false,
             is_unexplained: false,
+            label: None,
             reasons: Vec::new(),
             nearest: None,
         };
@@ -589,9 +463,9 @@ mod tests {
         assert_eq!(
             table.csv(),
             "trace_id,root_span_id,start_us,latency_us,score,p,abnormal,reasons,nearest_trace_id,delayed,different,\
-             p_delayed,p_different,hit\r\n\
-             ab,1,5,60,7.5,0.0012,true,,,false,true,,0.0012,\r\n\
-             cd,1,5,60,0.5,0.75,false,,,false,false,,0.75,\r\n"
+             p_delayed,p_different,hit,label\r\n\
+             ab,1,5,60,7.5,0.0012,true,,,false,true,,0.0012,,\r\n\
+             cd,1,5,60,0.5,0.75,false,,,false,false,,0.75,,\r\n"
         );
         assert_eq!(table.cell(0, 0), CellText::Number("7.5".to_owned(), "7.5".to_owned()));
         assert_eq!(table.cell(2, 1), CellText::Number("0.75".to_owned(), "0.75".to_owned()));

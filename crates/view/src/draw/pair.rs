@@ -221,6 +221,7 @@ mod tests {
             part: PartOfRequest::OnPath,
             is_unknown: false,
             is_unexplained: false,
+            label: None,
             reasons: vec![
                 reason(ReasonKind::SelfTime, 1, 45),
                 reason(ReasonKind::NewCall, 1, 0),

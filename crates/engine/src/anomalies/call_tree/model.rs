@@ -657,26 +657,6 @@ impl Tables {
 }
 
 impl TreeModel {
-    /// Returns whether every number in it names something of it: it may come from a file that somebody wrote.
-    pub(in crate::anomalies) fn is_sound(&self) -> bool {
-        let paths = self.dictionary.paths.nodes.len();
-        let is_state = |(cell, state): (&CellKey, &State)| {
-            cell.kind.is_category() == matches!(state, State::Category(_))
-        };
-        self.dictionary.is_sound()
-            && self.states.len() == self.dictionary.cells.len()
-            && self.dictionary.cells.iter().zip(&self.states).all(is_state)
-            && self.calibration.iter().all(|(fold, scores)| {
-                usize::from(*fold) < FOLDS && scores.iter().all(|score| score.is_finite())
-            })
-            && (self.delays.is_empty() || self.delays.len() == self.calibration.len())
-            && self.delays.iter().all(|delay| delay.is_finite())
-            && self.roots.is_sorted()
-            && self.roots.iter().all(|&root| (root as usize) < paths)
-            && self.examples.is_sound(paths)
-            && self.kept.is_sound()
-    }
-
     /// Returns the endpoints of a set of calls; none of other categories.
     pub(super) fn members(&self, kind: FactKind, condition: u32) -> &[u32] {
         match kind {

@@ -4,7 +4,9 @@
 
 use super::super::PartOfRequest;
 use super::facts::{CellKey, Dictionary, next_number, push_fact};
-use super::{FactKind, FactPart, FactRow, RequestFacts};
+use super::model::State;
+use super::{FactKind, FactPart, FactRow, RequestFacts, TreeModel};
+use crate::anomalies::sets::FOLDS;
 use crate::flame::{Context, Contexts};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::{Endpoint, NO_ROW, hash_text};
@@ -171,6 +173,28 @@ impl FactPart {
         self.dictionary.is_sound()
             && self.rows.iter().all(|row| is_row(row.end, row.root))
             && from == self.bytes.len()
+    }
+}
+
+impl TreeModel {
+    /// Returns whether every number in it names something of it: it may come from a file that somebody wrote.
+    pub(in crate::anomalies) fn is_sound(&self) -> bool {
+        let paths = self.dictionary.paths.nodes.len();
+        let is_state = |(cell, state): (&CellKey, &State)| {
+            cell.kind.is_category() == matches!(state, State::Category(_))
+        };
+        self.dictionary.is_sound()
+            && self.states.len() == self.dictionary.cells.len()
+            && self.dictionary.cells.iter().zip(&self.states).all(is_state)
+            && self.calibration.iter().all(|(fold, scores)| {
+                usize::from(*fold) < FOLDS && scores.iter().all(|score| score.is_finite())
+            })
+            && (self.delays.is_empty() || self.delays.len() == self.calibration.len())
+            && self.delays.iter().all(|delay| delay.is_finite())
+            && self.roots.is_sorted()
+            && self.roots.iter().all(|&root| (root as usize) < paths)
+            && self.examples.is_sound(paths)
+            && self.kept.is_sound()
     }
 }
 
