@@ -239,7 +239,7 @@ fn hear(session: &mut Session, bytes: &[u8]) {
                 let _ = saved::columns(&session.set, *from, &redaction, *first);
             }
         }
-        _ => drop(Server::default().serve(session, number, &call, vec![attached.to_vec()])),
+        _ => drop(Server::default().serve(session, number, &call, vec![attached.to_vec()], &mut || true)),
     }
 }
 
@@ -250,7 +250,7 @@ pub type Hear<'a> = &'a mut dyn FnMut(u64, &[u8], &mut Vec<u8>);
 pub fn drive(session: &mut Session, message: Vec<u8>, hear: Hear<'_>) -> bool {
     let mut server = Server::default();
     let begin = Call::Begin { plan: 1, data: Some(1), has_summaries: false };
-    let mut answers = server.serve(session, 1, &begin, vec![message]);
+    let mut answers = server.serve(session, 1, &begin, vec![message], &mut || true);
     for number in 2..STEPS as u64 {
         let partials = match answers.pop() {
             Some((_, Ok((CallDone::Pass, passes)))) => {
@@ -265,7 +265,7 @@ pub fn drive(session: &mut Session, message: Vec<u8>, hear: Hear<'_>) -> bool {
             Some((_, Ok((CallDone::Report, _)))) => return true,
             _ => return false,
         };
-        answers = server.serve(session, number, &Call::Merge { plan: 1 }, partials);
+        answers = server.serve(session, number, &Call::Merge { plan: 1 }, partials, &mut || true);
     }
     false
 }

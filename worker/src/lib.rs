@@ -224,7 +224,9 @@ impl Worker {
             _ => {
                 let attachments: Vec<Vec<u8>> = attachments.iter().map(wire::bytes).collect();
                 let mut server = self.server.borrow_mut();
-                let answers = server.serve(&mut self.session.borrow_mut(), number, &call, attachments);
+                let clock = StepClock::begin();
+                let session = &mut self.session.borrow_mut();
+                let answers = server.serve(session, number, &call, attachments, &mut || clock.is_over());
                 drop(server);
                 self.answer_all(answers);
             }

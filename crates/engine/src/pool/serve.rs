@@ -27,26 +27,30 @@ impl Server {
     /// Takes a call, by number, with its attached buffers; returns answers to calls, by number: to this one, and to
     /// earlier ones that waited for it. Calls that take long are not for here and have no answer: [`Call::Read`],
     /// [`Call::FindSplitPoints`], [`Call::Seal`], [`Call::Pass`], [`Call::WriteDemo`], [`Call::CopyColumns`].
+    ///
+    /// A plan goes on until `is_over` says that the worker must hear messages: a message for each of its steps would take
+    /// longer than many of them.
     pub fn serve(
         &mut self,
         session: &mut Session,
         number: u64,
         call: &Call,
         attachments: Vec<Vec<u8>>,
+        is_over: &mut dyn FnMut() -> bool,
     ) -> Vec<(u64, CallAnswer)> {
         let mut answers = Vec::new();
         match call {
             Call::Begin { plan, data, has_summaries } => {
                 let message = attachments.into_iter().next().unwrap_or_default();
                 match Plan::of_message(&message, &self.cuts_of(*data, *has_summaries)) {
-                    Ok(begun) => self.step(number, *plan, begun, Vec::new(), &mut answers),
+                    Ok(begun) => self.step((number, *plan), begun, Vec::new(), is_over, &mut answers),
                     Err(error) => answers.push((number, Err(error))),
                 }
                 self.step_waiting(&mut answers);
             }
             Call::Merge { plan } => {
                 match self.plans.remove(plan) {
-                    Some(merging) => self.step(number, *plan, merging, attachments, &mut answers),
+                    Some(merging) => self.step((number, *plan), merging, attachments, is_over, &mut answers),
                     None => answers.push((number, Err(EngineError::Ended))),
                 }
                 self.step_waiting(&mut answers);
@@ -72,16 +76,20 @@ impl Server {
         self.cuts.1.clone()
     }
 
-    /// Takes a plan one step on and answers the call; or later, if it waits for another plan.
+    /// Takes a plan at least one step on and answers the call; or later, if it waits for another plan.
     fn step(
         &mut self,
-        call: u64,
-        number: u64,
+        (call, number): (u64, u64),
         mut plan: Plan<Vec<u8>>,
         partials: Vec<Vec<u8>>,
+        is_over: &mut dyn FnMut() -> bool,
         answers: &mut Vec<(u64, CallAnswer)>,
     ) {
-        let answer = match plan.next(partials) {
+        let mut step = plan.next(partials);
+        while matches!(step, Ok(PlanStep::Working(_))) && !is_over() {
+            step = plan.next(Vec::new());
+        }
+        let answer = match step {
             Ok(PlanStep::Pass(pass)) => Ok((CallDone::Pass, vec![pass])),
             Ok(PlanStep::Working(progress)) => Ok((CallDone::Working, vec![encoding::write(&progress)])),
             Ok(PlanStep::Waiting) => {
@@ -99,7 +107,7 @@ impl Server {
     fn step_waiting(&mut self, answers: &mut Vec<(u64, CallAnswer)>) {
         for (call, number) in std::mem::take(&mut self.waiting) {
             if let Some(plan) = self.plans.remove(&number) {
-                self.step(call, number, plan, Vec::new(), answers);
+                self.step((call, number), plan, Vec::new(), &mut || true, answers);
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::EngineError;
 use crate::flame::{PathTable, TableBuilder, pack_sorted};
 use crate::flow::passes::FlowTask;
 use crate::passes::{start_over, start_over_set};
-use crate::requests::{RequestKey, Selection, TypeFacts, Until, Weighing};
+use crate::requests::{RequestKey, SelectedRequests, Selection, TypeFacts, Until, Weighing};
 use pathlight_base::encoding;
 use pathlight_base::statistics::Weight;
 use pathlight_trace::{PlaceFacts, hash_bytes};
@@ -99,6 +99,8 @@ struct PassTask {
     named: NamedPass,
     naming: Naming,
     builder: Option<TableBuilder>,
+    /// The requests it is about, once they are chosen: to find them again at each step would compare all names of types.
+    selected: Option<Arc<SelectedRequests>>,
     running: Option<Box<dyn RunningPass>>,
     over_set: Option<Box<dyn RunningSetPass>>,
     flow: Option<FlowTask>,
@@ -114,7 +116,16 @@ impl PassTask {
         };
         let names_hash = named.names.as_ref().map_or(0, |names| hash_bytes(&encoding::write(names)));
         let naming = (names_hash, named.pass.settings().is_some_and(|settings| settings.by_service));
-        Ok(PassTask { named, naming, builder: None, running: None, over_set: None, flow, progress: (0, 0) })
+        Ok(PassTask {
+            named,
+            naming,
+            builder: None,
+            selected: None,
+            running: None,
+            over_set: None,
+            flow,
+            progress: (0, 0),
+        })
     }
 
     fn work(
@@ -208,7 +219,9 @@ impl PassTask {
         (table, whose): (&PathTable, &Whose),
         time_is_up: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Vec<u8>>, EngineError> {
-        let selected = session.selected(self.naming, self.named.types.as_ref(), selection, (table, whose));
+        let types = self.named.types.as_ref();
+        let choose = || session.selected(self.naming, types, selection, (table, whose));
+        let selected = self.selected.get_or_insert_with(choose).clone();
         match (&self.named.pass, &mut self.flow) {
             (Pass::Flow { cut, pass, .. }, Some(task)) => {
                 let cut = cut.clone().unwrap_or_default();

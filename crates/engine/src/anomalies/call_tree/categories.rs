@@ -100,7 +100,7 @@ impl Categories {
                 }
                 seen.learn(calls);
             }
-            let mut rarer: Vec<((u32, i64), u32)> = Vec::new();
+            let mut rarer: Vec<((u32, i64), u32)> = Vec::with_capacity(categories.len());
             for (set, counts) in categories {
                 let here = without(counts, fold);
                 if here > 0 {
@@ -118,9 +118,13 @@ impl Categories {
             seen.rarer = rarer;
             seen
         };
-        let (mut out, mut whole) = (Categories::default(), None);
-        for fold in 0..FOLDS {
-            let is_whole = categories.iter().all(|(_, counts)| counts[fold] == 0);
+        let is_whole: [bool; FOLDS] =
+            std::array::from_fn(|fold| categories.iter().all(|(_, counts)| counts[fold] == 0));
+        let whole_ones = is_whole.iter().filter(|is| **is).count();
+        // There are as many of these as call paths: a vector that has grown is twice as large as it must be.
+        let different = FOLDS - whole_ones.saturating_sub(1);
+        let (mut out, mut whole) = (Categories { seen: Vec::with_capacity(different), of: [0; FOLDS] }, None);
+        for (fold, is_whole) in is_whole.into_iter().enumerate() {
             let known = whole.filter(|_| is_whole);
             out.of[fold] = known.unwrap_or(out.seen.len() as u8);
             if known.is_none() {
@@ -130,7 +134,6 @@ impl Categories {
                 whole = Some(out.of[fold]);
             }
         }
-        out.seen.shrink_to_fit();
         out
     }
 

@@ -167,10 +167,10 @@ impl TailCounts {
             tail.high[fold] = tail.end(histogram.iter().rev(), fold);
             tail.low[fold] = tail.end(histogram.iter(), fold);
             let n_plus_one = f64::from(tail.n[fold]) + 1.0;
-            let places = 0..histogram.len();
-            for (side, order) in [(0, places.clone().rev().collect::<Vec<_>>()), (1, places.collect())] {
+            for side in [0, 1] {
                 let mut passed = 0;
-                for at in order {
+                for place in 0..histogram.len() {
+                    let at = if side == 0 { histogram.len() - 1 - place } else { place };
                     let (q, counts) = &histogram[at];
                     passed += counts.iter().sum::<u32>() - counts[fold];
                     let s = match passed {

@@ -96,7 +96,9 @@ impl SimWorker {
                 let next = (*from < 2).then_some(from + 1);
                 (CallDone::Columns(next), vec![vec![*from as u8]])
             }
-            call => return posted(self.server.serve(&mut self.session, number, call, attachments)),
+            call => {
+                return posted(self.server.serve(&mut self.session, number, call, attachments, &mut || true));
+            }
         };
         vec![(FromWorker::Done(number, done), buffers)]
     }
