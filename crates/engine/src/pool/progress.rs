@@ -9,7 +9,7 @@ const LOOK_US: u64 = 100_000;
 /// Shortest time between two reports of progress to the page, which draws at each, in microseconds.
 const TELL_US: u64 = 250_000;
 /// First results are offered so many microseconds after the start, and then at three times the time each.
-pub(super) const PRELIMINARY_US: u64 = 1_000_000;
+pub(super) const PRELIMINARY_US: u64 = 400_000;
 /// A load that is about to end, in so many seconds, offers none: the final ones will be there. It is this
 /// long because first results take the workers' time from reading, and whoever sees them should have a while to look. The
 /// number is a choice and was not measured.
