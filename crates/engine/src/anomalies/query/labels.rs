@@ -65,16 +65,19 @@ pub(super) async fn teach(
     if labels.is_empty() || learned.model.vae.is_some() {
         return Ok(learned);
     }
-    let mut taught = Taught::default();
-    let (mut normal, mut incident) = (BTreeSet::new(), BTreeSet::new());
-    for label in labels {
-        let rows = (0..judged.len()).filter(|&row| label.names(&judged.rows[row].facts.request));
-        let into = if label.is_normal { &mut normal } else { &mut incident };
-        let before = into.len();
-        into.extend(rows.map(|row| row as u32));
-        taught.unknown += u64::from(into.len() == before);
-    }
-    (taught.normal, taught.incident) = (normal.len() as u64, incident.len() as u64);
+    let by_request = of_requests(labels, judged);
+    let rows_labelled = |is_normal: bool| -> BTreeSet<u32> {
+        let label = |row: &u32| by_request.get(&judged.rows[*row as usize].facts.request);
+        (0..judged.len() as u32).filter(|row| label(row) == Some(&is_normal)).collect()
+    };
+    let (normal, incident) = (rows_labelled(true), rows_labelled(false));
+    let is_unknown = |label: &&RequestLabel| !by_request.keys().any(|request| label.names(request));
+    let mut taught = Taught {
+        normal: normal.len() as u64,
+        incident: incident.len() as u64,
+        unknown: labels.iter().filter(is_unknown).count() as u64,
+        ..Taught::default()
+    };
     let Learned { model: AnomalyBaseline { tree: mut model, .. }, tables, .. } = learned;
     if model.kept.rows.is_empty() && !model.is_empty() {
         return Err(ModelError::Unteachable.into());
@@ -82,7 +85,7 @@ pub(super) async fn teach(
     let kept = model.kept_facts().ok_or(ModelError::Unsound)?;
     let request = |row: u32| &judged.rows[row as usize].facts.request;
     let known: BTreeSet<&RequestRef> = kept.rows.iter().map(|row| &row.facts.request).collect();
-    let is_known = |row: u32| is_same_set && known.contains(request(row));
+    let is_known = |request: &RequestRef| is_same_set && known.contains(request);
 
     let is_labelled = |row: u32| normal.contains(&row) || incident.contains(&row);
     let of_judged = Reasons::new(&model, &tables, (judged, false), is_labelled, pace).await;
@@ -94,7 +97,7 @@ pub(super) async fn teach(
         let reasons = of_judged.of(row);
         let is_like =
             |one: &TreeReason| normal_reasons.iter().any(|of| one.is_same(of) && !one.is_beyond(of));
-        !reasons.is_empty() && !is_labelled(row) && !is_known(row) && reasons.iter().all(is_like)
+        !reasons.is_empty() && !is_labelled(row) && !is_known(request(row)) && reasons.iter().all(is_like)
     };
     let like_normal: Vec<u32> = (0..judged.len() as u32).filter(is_like_normal).collect();
     taught.like_normal = like_normal.len() as u64;
@@ -113,14 +116,13 @@ pub(super) async fn teach(
     }
     taught.left_out = leave.len() as u64;
 
-    let in_each_fold = model.len().div_ceil(FOLDS * ONE_IN);
-    let copies = |row: u32| FOLDS * in_each_fold - usize::from(is_known(row));
-    let normal: Vec<u32> = normal.into_iter().collect();
-    let mut labelled = learn_from(judged, &normal, pace).await;
-    labelled.weigh(in_each_fold as u32);
-    let repeated: Vec<u32> = normal.iter().flat_map(|&row| repeat_n(row, copies(row))).collect();
-    labelled.keep(judged, &repeated, usize::MAX);
-    let like = learn_from(judged, &like_normal, pace).await;
+    // Of many training requests the facts of some are kept, and the scores of those are what others are compared with.
+    let [in_counts, in_scores] =
+        [model.learned() as usize, model.len()].map(|n| n.div_ceil(FOLDS * ONE_IN).max(1));
+    let copies = |request: &RequestRef| FOLDS * in_scores - usize::from(is_known(request));
+    let mut labelled = learn_from(judged, normal.iter().copied(), copies, pace).await;
+    labelled.weigh(in_counts as u32);
+    let like = learn_from(judged, like_normal.into_iter(), |_| 1, pace).await;
     model.forget(&kept, &leave);
     let all = vec![model, labelled, like];
     let Calibrated { model, tables, facts, trained } =
@@ -130,10 +132,19 @@ pub(super) async fn teach(
     Ok(Learned { model, tables, trained, training: None, taught: Some(taught) })
 }
 
-/// Returns a baseline of some requests alone, all of which it keeps.
-async fn learn_from(facts: &RequestFacts, rows: &[u32], pace: &mut Pace) -> TreeModel {
-    let (mut model, _, _) = TreeModel::train(facts, rows, 0, pace).await;
-    model.keep(facts, rows, usize::MAX);
+/// Returns a baseline of some requests alone, each of which it keeps so many times.
+async fn learn_from(
+    judged: &RequestFacts,
+    rows: impl Iterator<Item = u32>,
+    copies: impl Fn(&RequestRef) -> usize,
+    pace: &mut Pace,
+) -> TreeModel {
+    let facts = RequestFacts::merge(vec![judged.sample(&rows.collect::<Vec<u32>>(), usize::MAX)]);
+    let rows: Vec<u32> = (0..facts.len() as u32).collect();
+    let (mut model, _, _) = TreeModel::train(&facts, &rows, 0, pace).await;
+    let request = |row: u32| &facts.rows[row as usize].facts.request;
+    let repeated: Vec<u32> = rows.iter().flat_map(|&row| repeat_n(row, copies(request(row)))).collect();
+    model.keep(&facts, &repeated, usize::MAX);
     model
 }
 
