@@ -62,11 +62,12 @@ fn label_buttons(page: Page, keep: &Listeners, report: &AnomalyReport, request: 
     let label = page.address().anomaly.label(request);
     let button = |(words, hint, test, is_normal)| {
         let request = request.clone();
-        button(words)
+        let button = button(words)
             .attr("title", hint)
-            .attr("aria-pressed", if label == Some(is_normal) { "true" } else { "false" })
             .test(test)
-            .on_click(keep, move || page.change(|address| address.anomaly.toggle_label(&request, is_normal)))
+            .on_click(keep, move || page.change(|address| address.anomaly.toggle_label(&request, is_normal)));
+        button.set_flag("aria-pressed", label == Some(is_normal));
+        button
     };
     anomalies::LABELS.map(button).into()
 }

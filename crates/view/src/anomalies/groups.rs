@@ -72,8 +72,7 @@ pub fn verdict_lines(report: &AnomalyReport) -> Vec<GroupLine> {
         let is_it = |at: &usize| report.verdict(&report.rows[*at]) == Some(verdict);
         let rows: Vec<usize> = (0..report.rows.len()).filter(is_it).collect();
         let requests = rows.len() as u64;
-        let words = format!("{} {} {words}", sign(verdict), count(requests));
-        GroupLine { requests, words, rows }
+        GroupLine { requests, words: format!("{} {} {words}", sign(verdict), count(requests)), rows }
     };
     let verdicts = [
         (Abnormal::Delayed, "delayed"),
