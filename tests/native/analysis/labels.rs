@@ -4,11 +4,13 @@ use super::anomalies::{alpha, judged, normal, trace};
 use crate::common::random::sets_of;
 use crate::common::{Span, generated_as};
 use pathlight::base::statistics::Random;
-use pathlight::engine::anomalies::{AnomalyBaseline, AnomalyReport, AnomalySettings, RequestLabel, Taught};
+use pathlight::engine::anomalies::{
+    AnomalyBaseline, AnomalyReport, AnomalyRow, AnomalySettings, RequestLabel, Taught,
+};
 use pathlight::engine::queries;
 use pathlight::engine::requests::{RequestRef, Selection};
 use pathlight::engine::run::native::NativePool;
-use pathlight::generate::{GenerateOptions, Generator, Inject, Speed};
+use pathlight::generate::{GenerateOptions, Generator, Inject, Speed, TopologyPlace};
 use pathlight::view::address::Address;
 use pathlight::view::anomalies;
 use std::collections::BTreeSet;
@@ -161,10 +163,8 @@ impl Drift {
         }
         after.is_side_by_side = kind == DriftKind::SideBySide;
         // The incident is elsewhere.
-        let elsewhere = |place: &&_| {
-            let place: &pathlight::generate::TopologyPlace = place;
-            !slower.contains(&format!("{}:{}", place.service, place.operation))
-        };
+        let elsewhere =
+            |place: &&TopologyPlace| !slower.contains(&format!("{}:{}", place.service, place.operation));
         let place = places.iter().rev().find(elsewhere).unwrap_or(&places[0]);
         after.injects.push(Inject { place: place.name.clone(), extra_us: 20_000, share: 0.1 });
         let generator = Generator::new(&after).unwrap();
@@ -182,10 +182,7 @@ impl Drift {
     /// Returns precision and recall among the requests that are not labelled.
     fn rates(&self, report: &AnomalyReport) -> (f64, f64) {
         let rows = || report.rows.iter().filter(|row| row.label.is_none());
-        let is_true = |row: &&_| {
-            let row: &pathlight::engine::anomalies::AnomalyRow = row;
-            self.incident.contains(&row.request.trace_id)
-        };
+        let is_true = |row: &&AnomalyRow| self.incident.contains(&row.request.trace_id);
         let called = rows().filter(|row| report.is_abnormal(row));
         let found = called.clone().filter(is_true).count() as f64;
         (found / called.count() as f64, found / rows().filter(is_true).count() as f64)

@@ -257,11 +257,9 @@ impl TreeModel {
         let mut scratch = Scratch::default();
         let located = tables.own(self);
         for &row in rows {
-            let fold = fold(&facts.rows[row as usize].facts.request.trace_id);
-            tables.read(self, &located, facts, row as usize, &mut scratch);
-            let scores = tables.scores(self, &located, &mut scratch, usize::from(fold));
-            self.calibration.push((fold, scores));
-            self.delays.push(tables.longest.delay(&scratch.self_times, usize::from(fold)));
+            let (scores, delay) = tables.own_scores(self, &located, facts, row as usize, &mut scratch);
+            self.calibration.push(scores);
+            self.delays.push(delay);
             pace.spend(scratch.facts.len()).await;
         }
         tables.views = Views::new(&self.calibration, &self.delays);
@@ -643,6 +641,22 @@ impl Tables {
         self.views.verdict(&scores, &delays)
     }
 
+    /// Returns the fold of a row of facts that training has seen, its scores and its delay by the other folds. The facts have the
+    /// model's own dictionary.
+    fn own_scores(
+        &self,
+        model: &TreeModel,
+        located: &Located,
+        facts: &RequestFacts,
+        row: usize,
+        scratch: &mut Scratch,
+    ) -> ((u8, ViewScores), f64) {
+        let fold = fold(&facts.rows[row].facts.request.trace_id);
+        self.read(model, located, facts, row, scratch);
+        let scores = self.scores(model, located, scratch, usize::from(fold));
+        ((fold, scores), self.longest.delay(&scratch.self_times, usize::from(fold)))
+    }
+
     /// Judges a row of facts that training has seen, by the other folds. The facts have the model's own dictionary.
     pub fn judge_trained(
         &self,
@@ -652,11 +666,8 @@ impl Tables {
         row: usize,
         scratch: &mut Scratch,
     ) -> TreeVerdict {
-        let fold = usize::from(fold(&facts.rows[row].facts.request.trace_id));
-        self.read(model, located, facts, row, scratch);
-        let scores = self.scores(model, located, scratch, fold);
-        let delay = self.has_delays().then(|| self.longest.delay(&scratch.self_times, fold));
-        self.views.own_verdict(&scores, delay)
+        let ((_, scores), delay) = self.own_scores(model, located, facts, row, scratch);
+        self.views.own_verdict(&scores, self.has_delays().then_some(delay))
     }
 }
 

@@ -125,7 +125,7 @@ impl Query for Anomalies {
         let judged = facts(&workers, &test).await?;
         let is_same_set = normal.group == test.group;
         let own_facts = (normal == test).then_some(&judged);
-        let learned = learned(&workers, &normal, own_facts, &settings, 0).await?;
+        let learned = learn(&workers, &normal, own_facts, &settings, 0).await?;
         let learned =
             labels::teach(learned, &judged, &settings.labels, is_same_set, &mut Pace::default()).await?;
         let Learned { model, tables, trained, training, taught } = learned;
@@ -262,17 +262,17 @@ impl Query for AnomalyModel {
         if settings.model.is_none() && !matches!(settings.detector, Detector::Tree) {
             workers.needs_traces(&normal, LEARNS).await?;
         }
-        let mut learned = learned(&workers, &normal, None, &settings, FACTS_KEPT).await?;
+        let mut learned = learn(&workers, &normal, None, &settings, FACTS_KEPT).await?;
         if !settings.labels.is_empty() {
             workers.needs_traces(&test, "labels are about").await?;
             let judged = facts(&workers, &test).await?;
             let is_same_set = normal.group == test.group;
             let pace = &mut Pace::default();
             learned = labels::teach(learned, &judged, &settings.labels, is_same_set, pace).await?;
+            let tree = &mut learned.model.tree;
+            tree.kept = FactPart::sample(vec![std::mem::take(&mut tree.kept)], FACTS_KEPT);
         }
-        let mut model = learned.model;
-        model.tree.kept = FactPart::sample(vec![model.tree.kept], FACTS_KEPT);
-        Ok(model.to_bytes())
+        Ok(learned.model.to_bytes())
     }
 }
 
@@ -309,7 +309,7 @@ fn saved_model(settings: &AnomalySettings) -> Result<Option<AnomalyBaseline>, En
 
 /// Learns from all requests of a selection, whose facts may be known, unless the settings have a saved model. The facts of
 /// so many of them are kept.
-async fn learned(
+async fn learn(
     workers: &Workers,
     selection: &Selection,
     known: Option<&RequestFacts>,
@@ -339,9 +339,12 @@ async fn learned(
             (vae, training) = (Some((settings.encoding, trained)), Some(went));
         }
     }
-    let rows: Vec<u32> = trained.iter().map(|one| one.row).collect();
     // Labels may take any of them away.
-    tree.keep(&facts, &rows, if settings.labels.is_empty() { keep } else { usize::MAX });
+    let keep = if settings.labels.is_empty() { keep } else { usize::MAX };
+    if keep > 0 {
+        let rows: Vec<u32> = trained.iter().map(|one| one.row).collect();
+        tree.keep(&facts, &rows, keep);
+    }
     let trained = by_request(&facts, &trained);
     Ok(Learned { model: AnomalyBaseline { tree, vae }, tables, trained, training, taught: None })
 }
