@@ -3,14 +3,15 @@
 //! One thread at a time cuts the next chunk of text off the input; all threads read chunks. In the order of the chunks each
 //! thread then has its turn: it checks that its chunk ended where the next one begins, keeps back traces that may go on in
 //! the next chunk, and drops traces that were counted before. What is left is summarised and forgotten, and the threads'
-//! summaries are joined at the end; those of many root endpoints stand packed till then. Only ids of traces are remembered (eight bytes each).
+//! summaries are joined at the end; traces of rare root endpoints stand packed till then. Only ids of traces are remembered
+//! (eight bytes each).
 
 use super::{Failure, input};
 use flate2::read::MultiGzDecoder;
 use pathlight_base::format::counted;
 use pathlight_engine::summaries::{GatherError, Gatherer, GathererPart, Summary, SummarySettings, by_day};
 use pathlight_ingest::{Ended, FileReport, HEAD_BYTES, KeptTraces, Reader, SplitFinder, SplitPoint};
-use pathlight_trace::{Portable, TraceSet};
+use pathlight_trace::{Portable, SetFull, TraceSet};
 use pathlight_view::sampling;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{Cursor, Read};
@@ -209,7 +210,7 @@ struct Turn {
 impl Turn {
     /// Seals a set and leaves what can be summarised: whole traces that were not counted before.
     fn seal_new(&mut self, set: &mut TraceSet) -> Result<(), Failure> {
-        let full = |error: pathlight_trace::SetFull| Failure::Usage(error.to_string());
+        let full = |error: SetFull| Failure::Usage(error.to_string());
         let is_scattered = set.staged_spans() > 0 || self.open.is_some();
         if let Some(open) = self.open.take() {
             open.add_to(set).map_err(full)?;
@@ -278,24 +279,24 @@ fn failed(error: GatherError) -> Failure {
 }
 
 impl Days {
-    fn of(&self, day: u64) -> Arc<Gatherer> {
-        let new = || Arc::new(Gatherer::new(tempfile::tempfile));
+    fn of(&self, day: u64, settings: &SummarySettings) -> Arc<Gatherer> {
+        let new = || Arc::new(Gatherer::new(settings.clone(), tempfile::tempfile));
         Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(day).or_insert_with(new))
     }
 
     /// Adds what a thread has observed; returns whether traces stand for several requests.
-    fn end(&self, sums: Sums) -> Result<bool, Failure> {
-        sums.days.into_iter().try_for_each(|(day, part)| self.of(day).end(part)).map_err(failed)?;
+    fn end(&self, sums: Sums, settings: &SummarySettings) -> Result<bool, Failure> {
+        sums.days.into_iter().try_for_each(|(day, part)| self.of(day, settings).end(part)).map_err(failed)?;
         Ok(sums.has_weights)
     }
 
     /// Returns the summaries that have a trace, by day.
-    fn finish(&self, has_weights: bool) -> Result<BTreeMap<u64, Summary>, Failure> {
+    fn finish(&self, has_weights: bool, threads: usize) -> Result<BTreeMap<u64, Summary>, Failure> {
         if has_weights {
             eprintln!("pathlight: {}", sampling::words::summed());
         }
         let days = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let days = days.into_iter().map(|(day, sum)| Ok((day, sum.finish().map_err(failed)?)));
+        let days = days.into_iter().map(|(day, sum)| Ok((day, sum.finish(threads).map_err(failed)?)));
         let mut days = days.collect::<Result<BTreeMap<_, _>, Failure>>()?;
         days.retain(|_, sum| sum.traces > 0);
         if days.is_empty() { Err(Failure::NoTrace) } else { Ok(days) }
@@ -303,15 +304,12 @@ impl Days {
 }
 
 impl Sums {
-    fn observe(&mut self, set: &TraceSet, options: SumOptions<'_>, into: &Days) -> Result<(), Failure> {
-        let parts = if options.per_day {
-            by_day(set, options.settings).map_err(|error| Failure::Usage(error.to_string()))?
-        } else {
-            BTreeMap::from([(0, Summary::observe(set, options.settings))])
-        };
+    fn observe(&mut self, set: TraceSet, options: SumOptions<'_>, into: &Days) -> Result<(), Failure> {
         self.has_weights |= set.has_weights();
-        let add = |(day, part)| into.of(day).add(self.days.entry(day).or_default(), part);
-        parts.into_iter().try_for_each(add).map_err(failed)
+        let full = |error: SetFull| Failure::Usage(error.to_string());
+        let sets = if options.per_day { by_day(set).map_err(full)? } else { BTreeMap::from([(0, set)]) };
+        let add = |(day, set)| into.of(day, options.settings).observe(self.days.entry(day).or_default(), set);
+        sets.into_iter().try_for_each(add).map_err(failed)
     }
 }
 
@@ -368,13 +366,13 @@ impl Shared<'_> {
                 input::warn(Path::new(&chunk.name), &text);
             }
             drop(chunk);
-            if let Err(error) = sealed.and_then(|()| sums.observe(&set, self.options, &self.days)) {
+            if let Err(error) = sealed.and_then(|()| sums.observe(set, self.options, &self.days)) {
                 failure.get_or_insert(error);
             }
         }
         match failure {
             Some(failure) => Err(failure),
-            None => self.days.end(sums),
+            None => self.days.end(sums, self.options.settings),
         }
     }
 }
@@ -396,6 +394,12 @@ impl Drop for TurnGuard<'_> {
     }
 }
 
+/// Returns how many threads work: one a core unless their number is given.
+fn number_of(threads: Option<usize>) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    threads.unwrap_or_else(cores).max(1)
+}
+
 /// Runs the same work on threads, one a core unless their number is given; returns what they return.
 ///
 /// # Errors
@@ -404,9 +408,8 @@ pub fn on_threads<T: Send>(
     threads: Option<usize>,
     work: impl Fn() -> Result<T, Failure> + Sync,
 ) -> Result<Vec<T>, Failure> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads.unwrap_or(cores).max(1)).map(|_| scope.spawn(&work)).collect();
+        let threads: Vec<_> = (0..number_of(threads)).map(|_| scope.spawn(&work)).collect();
         let ended = || Err(Failure::Usage("a thread has ended early".to_owned()));
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| ended())).collect()
     })
@@ -436,12 +439,12 @@ pub fn by_days_at_once(
         let mut sums = Sums::default();
         loop {
             let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some(set) = next else { return days.end(sums) };
-            sums.observe(&set, options, &days)?;
+            let Some(set) = next else { return days.end(sums, options.settings) };
+            sums.observe(set, options, &days)?;
         }
     };
     let weighted = on_threads(options.threads, run)?;
-    days.finish(weighted.contains(&true))
+    days.finish(weighted.contains(&true), number_of(options.threads))
 }
 
 /// Summarises files, folders and `-`; at least one summary. A trace that stands in several places is counted once, by what
@@ -463,8 +466,8 @@ pub fn by_days(files: &[PathBuf], options: SumOptions<'_>) -> Result<BTreeMap<u6
     let mut turn = shared.turn.lock().unwrap_or_else(PoisonError::into_inner);
     let (mut last, mut sums) = (TraceSet::new(), Sums::default());
     turn.seal_new(&mut last)?;
-    sums.observe(&last, options, &shared.days)?;
-    let is_last_weighted = shared.days.end(sums)?;
+    sums.observe(last, options, &shared.days)?;
+    let is_last_weighted = shared.days.end(sums, options.settings)?;
     if turn.repeated > 0 {
         eprintln!(
             "pathlight: {} came again after being counted (copies, or spans far from the others of their trace): \
@@ -472,5 +475,5 @@ pub fn by_days(files: &[PathBuf], options: SumOptions<'_>) -> Result<BTreeMap<u6
             counted(turn.repeated, "trace")
         );
     }
-    shared.days.finish(is_last_weighted || weighted.contains(&true))
+    shared.days.finish(is_last_weighted || weighted.contains(&true), number_of(options.threads))
 }

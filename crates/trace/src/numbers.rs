@@ -64,6 +64,20 @@ impl Numbers {
         *self = Numbers::Long(long);
     }
 
+    /// Changes the number of a row, which must be there.
+    pub fn set(&mut self, row: u32, number: u32) {
+        match self {
+            Numbers::Long(list) => list[row as usize] = number,
+            Numbers::Short(list) => match u16::try_from(number) {
+                Ok(short) => list[row as usize] = short,
+                Err(_) => {
+                    *self = Numbers::Long(list.iter().map(|&short| u32::from(short)).collect());
+                    self.set(row, number);
+                }
+            },
+        }
+    }
+
     pub fn clear(&mut self) {
         *self = Numbers::default();
     }

@@ -14,6 +14,7 @@ use pathlight_base::statistics::Weight;
 use pathlight_base::steps::BLOCK;
 use rustc_hash::FxBuildHasher;
 use std::hash::Hasher as _;
+use std::ops::Range;
 
 /// "No row": the parent of a root.
 pub const NO_ROW: u32 = u32::MAX;
@@ -57,6 +58,11 @@ impl TraceRow {
     /// Returns the number of spans.
     pub fn len(&self) -> usize {
         (self.end - self.first) as usize
+    }
+
+    /// Returns its rows.
+    pub fn rows(&self) -> Range<u32> {
+        self.first..self.end
     }
 
     /// Returns whether it has no span; no trace of a set is empty.
@@ -369,7 +375,7 @@ impl TraceSet {
         let mut weights = std::mem::take(&mut self.weights).into_iter();
         self.trace_table.clear();
         let mut odd = old.odd_parents.iter().peekable();
-        let mut kept: Vec<std::ops::Range<usize>> = Vec::new();
+        let mut kept: Vec<Range<usize>> = Vec::new();
         let mut end = 0u32;
         for mut trace in traces {
             let stays = keep(&trace);
@@ -524,6 +530,15 @@ impl TraceSet {
     pub fn add_endpoint(&mut self, service: &str, operation: &str) -> EndpointId {
         let pair = (self.names.intern(service), self.names.intern(operation));
         EndpointId(self.endpoints.insert(pair))
+    }
+
+    /// Gives the spans of an endpoint in some rows another one of the same service.
+    pub fn rename(&mut self, rows: Range<u32>, from: EndpointId, to: EndpointId) {
+        for row in rows {
+            if self.columns.endpoint.at(row) == from.0 {
+                self.columns.endpoint.set(row, to.0);
+            }
+        }
     }
 
     /// Returns the endpoint of these names.

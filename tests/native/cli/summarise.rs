@@ -100,6 +100,61 @@ fn of_many_root_endpoints_any_number_of_threads_keeps_the_same() {
     assert!(fs::read(folder.path().join("b.pathlight")).unwrap() == expected);
 }
 
+/// Returns Jaeger's JSON of traces with a root endpoint each: some differ in a number alone, some of these call what has
+/// their name without it, some traces have two roots, and some requests stand for ten.
+fn of_odd_root_endpoints(traces: usize) -> Vec<u8> {
+    let mut text = String::from("{\"data\":[");
+    for trace in 0..traces {
+        let word: String =
+            [trace / 676, trace / 26 % 26, trace % 26].map(|at| (b'a' + at as u8) as char).iter().collect();
+        let root =
+            if trace % 4 == 0 { format!("GET /user/{}", 7000 + trace) } else { format!("open {word}") };
+        let called = if trace % 12 == 0 { "GET /user/{n}".to_owned() } else { "look".to_owned() };
+        let above = if trace % 7 == 0 { 0 } else { 1 };
+        let names = [
+            (root.as_str(), 0, 0, 900),
+            (called.as_str(), 1, 100, 300 + trace % 50),
+            (root.as_str(), above, 500, 100),
+        ];
+        let spans: Vec<String> = (1..).zip(names).map(|(span, (name, above, at_us, us))| {
+            let parent = if above == 0 { String::new() } else { format!(r#"{{"refType":"CHILD_OF","traceID":"{trace:x}","spanID":"{above:x}"}}"#) };
+            let weight = if trace % 5 == 0 { r#"{"key":"sampler.param","type":"float64","value":0.1},{"key":"sampler.type","type":"string","value":"probabilistic"}"# } else { "" };
+            format!(
+                r#"{{"traceID":"{trace:x}","spanID":"{span:x}","operationName":"{name}","references":[{parent}],"startTime":{},"duration":{us},"tags":[{weight}],"processID":"p{}"}}"#,
+                1_700_000_000_000_000 + trace * 1000 + at_us,
+                trace % 3
+            )
+        }).collect();
+        let _ = write!(
+            text,
+            r#"{{"traceID":"{trace:x}","spans":[{}],"processes":{{"p{}":{{"serviceName":"service {}"}}}}}},"#,
+            spans.join(","),
+            trace % 3,
+            trace % 3
+        );
+    }
+    text.pop();
+    text.push_str("]}");
+    text.into_bytes()
+}
+
+#[test]
+fn root_endpoints_are_renamed_alike_before_and_after_they_are_observed() {
+    let folder = Scratch::new("odd-roots");
+    let text = of_odd_root_endpoints(1500);
+    let whole = read(&at_once(&[&text])).unwrap();
+    assert!(whole.roots.len() > 1400, "{}", whole.roots.len());
+    let folded = whole.clone().with_roots(MOST_ROOTS).unwrap();
+    assert!(folded.lesser.len() > 100 && folded.roots.keys().any(|root| root.operation == "GET /user/{n}"));
+    let expected = write(&folded).unwrap();
+    for threads in ["1", "3"] {
+        let output =
+            run(folder.path(), &["summarise", "-", "-o", "a.pathlight", "--threads", threads], &text);
+        assert!(output.status.success(), "{output:?}");
+        assert!(fs::read(folder.path().join("a.pathlight")).unwrap() == expected, "{threads} threads");
+    }
+}
+
 /// Returns Zipkin spans, one a line, of traces that overlap: each has a root and then `calls` calls.
 fn scattered(traces: usize, calls: usize) -> Vec<u8> {
     let mut text = String::new();

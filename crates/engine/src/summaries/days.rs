@@ -1,31 +1,31 @@
 //! Summaries of a part: of one day's traces, or of one root endpoint's requests.
 
+use super::Summary;
 use super::fewer::{self, kept_as};
-use super::{Summary, SummarySettings};
 use pathlight_trace::{Endpoint, Portable, SetFull, TraceSet};
 use std::collections::BTreeMap;
 
 /// Microseconds of a day.
 pub const DAY_US: u64 = 86_400_000_000;
 
-/// Summarises the traces of a sealed set day by day; days count from 1970 in UTC, and a trace is of the day on which its
-/// first root span begins.
+/// Takes a sealed set apart by day; days count from 1970 in UTC, and a trace is of the day on which its first root span
+/// begins.
 ///
 /// # Errors
 /// [`SetFull`] when memory ends.
-pub fn by_day(set: &TraceSet, settings: &SummarySettings) -> Result<BTreeMap<u64, Summary>, SetFull> {
+pub fn by_day(set: TraceSet) -> Result<BTreeMap<u64, TraceSet>, SetFull> {
     let mut days: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
     for (number, trace) in (0u32..).zip(set.traces()) {
         days.entry(set.start_us(trace.first) / DAY_US).or_default().push(number);
     }
-    if days.len() == 1 {
-        return Ok(days.into_keys().map(|day| (day, Summary::observe(set, settings))).collect());
+    if days.len() < 2 {
+        return Ok(days.into_keys().zip([set]).collect());
     }
     let of_day = |(day, traces): (u64, Vec<u32>)| {
         let mut part = TraceSet::new();
-        Portable::copy(set, traces.into_iter()).add_to(&mut part)?;
+        Portable::copy(&set, traces.into_iter()).add_to(&mut part)?;
         part.seal()?;
-        Ok((day, Summary::observe(&part, settings)))
+        Ok((day, part))
     };
     days.into_iter().map(of_day).collect()
 }

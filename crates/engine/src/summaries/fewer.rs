@@ -63,10 +63,10 @@ pub(crate) fn kept_as(roots: &ByRoot<RootPart>, root: &Endpoint) -> Endpoint {
 /// What becomes of root endpoints.
 #[derive(Default)]
 pub(crate) struct Plan {
-    /// The names of those that are summed under another one.
-    to: BTreeMap<Endpoint, Endpoint>,
-    /// The names under which lesser ones are kept by themselves.
-    lesser: BTreeMap<Endpoint, Endpoint>,
+    /// Names without values that take the place of those with values.
+    folded: BTreeSet<Endpoint>,
+    /// Names of those that are summed together with others of their service.
+    lesser: BTreeSet<Endpoint>,
 }
 
 impl Plan {
@@ -76,71 +76,71 @@ impl Plan {
         for template in roots.keys().chain(lesser.keys()).filter_map(without_values) {
             *names.entry(template).or_default() += 1;
         }
-        let is_many = |template: &Endpoint| {
-            names[template] > MOST_NAMES || roots.contains_key(template) || lesser.contains_key(template)
-        };
-        let name = |root: &Endpoint| without_values(root).filter(is_many).unwrap_or_else(|| root.clone());
-        let mut plan = Plan::default();
+        names.retain(|template, names| {
+            *names > MOST_NAMES || roots.contains_key(template) || lesser.contains_key(template)
+        });
+        let mut plan = Plan { folded: names.into_keys().collect(), lesser: BTreeSet::new() };
+        plan.lesser = lesser.keys().map(|root| plan.name(root)).collect();
         let mut totals: BTreeMap<Endpoint, u128> = BTreeMap::new();
-        for (root, us) in roots {
-            let total = totals.entry(name(root)).or_default();
+        for (root, us) in roots.iter().filter(|(root, _)| root.operation != OTHERS) {
+            let total = totals.entry(plan.name(root)).or_default();
             *total = total.saturating_add(*us);
         }
-        for root in lesser.keys() {
-            plan.lesser.insert(root.clone(), name(root));
-        }
-        let known: BTreeSet<&Endpoint> = plan.lesser.values().collect();
-        let mut ranked: Vec<(Reverse<u128>, &Endpoint)> = totals
-            .iter()
-            .filter(|(root, _)| root.operation != OTHERS && !known.contains(root))
-            .map(|(root, us)| (Reverse(*us), root))
-            .collect();
+        totals.retain(|name, _| !plan.lesser.contains(name));
+        let mut ranked: Vec<(Reverse<u128>, Endpoint)> =
+            totals.into_iter().map(|(name, us)| (Reverse(us), name)).collect();
         ranked.sort_unstable();
-        let kept: BTreeSet<&Endpoint> = ranked.into_iter().take(most).map(|(_, root)| root).collect();
-        let mut listed = Vec::new();
-        for root in roots.keys() {
-            let name = name(root);
-            if root.operation == OTHERS || kept.contains(&name) {
-                if name != *root {
-                    plan.to.insert(root.clone(), name);
-                }
-            } else {
-                plan.to.insert(root.clone(), others_of(root));
-                listed.push((root.clone(), name));
-            }
-        }
-        plan.lesser.extend(listed);
+        plan.lesser.extend(ranked.into_iter().skip(most).map(|(_, name)| name));
         plan
+    }
+
+    /// Returns what a root endpoint is called, without the values in its name where many differ in these alone.
+    pub fn name(&self, root: &Endpoint) -> Endpoint {
+        without_values(root).filter(|name| self.folded.contains(name)).unwrap_or_else(|| root.clone())
+    }
+
+    /// Returns the name under which a root endpoint is kept by itself, if it is summed together with others.
+    pub fn lesser(&self, root: &Endpoint) -> Option<Endpoint> {
+        let name = self.name(root);
+        self.lesser.contains(&name).then_some(name)
+    }
+
+    /// Returns the name under which the requests of a root endpoint are summed, if that is another one.
+    pub fn to(&self, root: &Endpoint) -> Option<Endpoint> {
+        let name = self.name(root);
+        match self.lesser.contains(&name) {
+            true => Some(others_of(root)),
+            false => (name != *root).then_some(name),
+        }
     }
 
     /// Joins summaries of one root endpoint each, as it says; `lesser` are those that were summed together before. Those to
     /// sum together come service by service, so that one service's wait at a time.
-    pub fn join(
+    fn join(
         &self,
         parts: impl Iterator<Item = (Endpoint, Summary)>,
         lesser: ByRoot<LesserRoot>,
     ) -> Result<Summary, OtherSettings> {
-        let name = |root: &Endpoint| self.lesser.get(root).unwrap_or(root).clone();
         let mut by_itself: Vec<(Endpoint, LesserRoot)> =
-            lesser.into_iter().map(|(root, of)| (name(&root), of)).collect();
+            lesser.into_iter().map(|(root, of)| (self.name(&root), of)).collect();
         let (mut joined, mut together) = (Vec::new(), Merger::default());
         let mut last: Option<Endpoint> = None;
         for (root, mut part) in parts {
-            if let Some(name) = self.lesser.get(&root)
+            if let Some(name) = self.lesser(&root)
                 && let Some(of) = part.roots.get(&root)
             {
                 let weights = part.by_weight.get(&root).map(RootWeights::without_endpoints);
-                by_itself.push((name.clone(), LesserRoot { part: of.clone(), weights }));
+                by_itself.push((name, LesserRoot { part: of.clone(), weights }));
             }
-            let Some(to) = self.to.get(&root) else {
+            let Some(to) = self.to(&root) else {
                 joined.push(part);
                 continue;
             };
-            part = part.renamed(Renaming { from: &root, to });
-            if last.as_ref().is_some_and(|last| last != to) {
+            part = part.renamed(Renaming { from: &root, to: &to });
+            if last.as_ref().is_some_and(|last| *last != to) {
                 joined.push(std::mem::take(&mut together).finish()?);
             }
-            last = Some(to.clone());
+            last = Some(to);
             together.add(part)?;
         }
         joined.push(together.finish()?);
@@ -173,13 +173,28 @@ impl Summary {
         self.planned(&plan)
     }
 
-    fn planned(mut self, plan: &Plan) -> Result<Summary, OtherSettings> {
-        if plan.to.is_empty() {
+    /// Returns it as a plan says.
+    ///
+    /// # Errors
+    /// [`OtherSettings`] never, as all is of one summary.
+    pub(crate) fn planned(mut self, plan: &Plan) -> Result<Summary, OtherSettings> {
+        if !self.is_changed_by(plan) {
             return Ok(self);
         }
         let (traces, spans) = (self.traces, self.spans);
         let (start_us, lesser) = (self.start_us, std::mem::take(&mut self.lesser));
         Ok(Summary { traces, spans, start_us, ..plan.join(self.into_roots(), lesser)? })
+    }
+
+    /// Adds root endpoints that are summed together in it, and are not listed yet.
+    pub(super) fn with_lesser(self, lesser: Vec<(Endpoint, LesserRoot)>) -> Summary {
+        let listed: Vec<(Endpoint, LesserRoot)> = self.lesser.into_iter().collect();
+        Summary { lesser: join_maps([listed, lesser].into_iter(), LesserRoot::join), ..self }
+    }
+
+    fn is_changed_by(&self, plan: &Plan) -> bool {
+        self.roots.keys().any(|root| plan.to(root).is_some())
+            || self.lesser.keys().any(|root| plan.name(root) != *root)
     }
 
     /// Returns how many root endpoints there are, with those that are summed together.
@@ -207,22 +222,13 @@ impl Summary {
         let lesser: BTreeSet<&Endpoint> = of.iter().flat_map(|part| part.lesser.keys()).collect();
         let known: BTreeSet<&Endpoint> =
             of.iter().flat_map(|part| part.roots.keys()).chain(lesser.iter().copied()).collect();
+        let templates = known.iter().filter_map(|root| without_values(root));
+        let mut plan =
+            Plan { folded: templates.filter(|name| known.contains(name)).collect(), ..Plan::default() };
+        plan.lesser = lesser.into_iter().map(|root| plan.name(root)).collect();
         let alike = |part: &&'a Summary| {
-            let mut plan = Plan::default();
-            for root in part.roots.keys().chain(part.lesser.keys()) {
-                let name = without_values(root).filter(|name| known.contains(name));
-                let name = name.unwrap_or_else(|| root.clone());
-                if part.lesser.contains_key(root) {
-                    plan.lesser.insert(root.clone(), name);
-                } else if lesser.contains(&name) || lesser.contains(root) {
-                    plan.to.insert(root.clone(), others_of(root));
-                    plan.lesser.insert(root.clone(), name);
-                } else if name != *root {
-                    plan.to.insert(root.clone(), name);
-                }
-            }
             // The parts of one summary have the same settings.
-            let planned = (!plan.to.is_empty()).then(|| (*part).clone().planned(&plan).ok()).flatten();
+            let planned = part.is_changed_by(&plan).then(|| (*part).clone().planned(&plan).ok()).flatten();
             planned.map_or(Cow::Borrowed(*part), Cow::Owned)
         };
         of.iter().map(alike).collect()
@@ -235,12 +241,8 @@ pub(crate) fn lesser_of_all(parts: &mut [Summary]) -> Result<ByRoot<LesserRoot>,
     if names.is_empty() {
         return Ok(ByRoot::new());
     }
+    let plan = Plan { folded: BTreeSet::new(), lesser: names };
     for part in parts.iter_mut() {
-        let mut plan = Plan::default();
-        for root in part.roots.keys().filter(|root| names.contains(root)) {
-            plan.to.insert(root.clone(), others_of(root));
-            plan.lesser.insert(root.clone(), root.clone());
-        }
         *part = std::mem::take(part).planned(&plan)?;
     }
     Ok(join_maps(parts.iter_mut().map(|part| std::mem::take(&mut part.lesser)), LesserRoot::join))

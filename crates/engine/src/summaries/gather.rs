@@ -1,23 +1,33 @@
-//! Sums of many root endpoints from several threads: each root endpoint stands packed until all is read, many of them in a
-//! temporary file, as which of them have the most time is known at the end only.
+//! Sums of any number of root endpoints from several threads.
 //!
-//! Unpacked, a root endpoint takes some ten times as much memory, most of it for names and for room in maps of few entries.
+//! To observe a root endpoint, or one more calling context of it, costs as much as many spans of what is known already. So
+//! traces in which little repeats itself wait as columns, many of them in a temporary file, and are then observed a million
+//! spans at a time. Which root endpoints have the most time is known by then: the others are observed together.
 
 use super::fewer::{MOST_NAMES, Plan, without_values};
-use super::section::{MOST_ROOTS, Renaming};
-use super::{Merger, OtherSettings, Summary};
+use super::section::MOST_ROOTS;
+use super::{Merger, OtherSettings, Summary, SummarySettings};
+use crate::anomalies::summed::NormalRequests;
+use crate::flame::PathTable;
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use pathlight_base::encoding;
-use pathlight_trace::Endpoint;
+use pathlight_trace::{Endpoint, EndpointId, Portable, SetFull, TraceSet, hash_text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::mem::take;
+use std::panic::resume_unwind;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Bytes of packed parts that are held in memory; further ones go into a temporary file.
+/// Spans on paths for each calling context of a root endpoint in a set, from which on its requests are observed as they come.
+const MANY_SPANS: u64 = 8;
+/// Spans that all threads together observe at a time in the end.
+const TOGETHER: usize = if cfg!(debug_assertions) { 1 << 12 } else { 1 << 20 };
+/// Groups of root endpoints whose traces are packed together, so that those of one are observed together.
+const GROUPS: u64 = 16;
+/// Bytes of packed traces that are held in memory; further ones go into a temporary file.
 const MOST_HELD: usize = if cfg!(debug_assertions) { 1 << 16 } else { 64 << 20 };
 
 /// Makes a temporary file.
@@ -29,175 +39,227 @@ pub enum GatherError {
     /// Summaries were made with other settings.
     #[error(transparent)]
     Settings(#[from] OtherSettings),
+    /// Memory for spans ended.
+    #[error(transparent)]
+    Full(#[from] SetFull),
     /// Memory or the temporary file has changed.
     #[error("what was packed cannot be read again")]
     Damaged,
     /// The temporary file cannot be made, written or read.
-    #[error("sums of many root endpoints need a temporary file: {0}")]
+    #[error("traces of many root endpoints need a temporary file: {0}")]
     File(#[from] io::Error),
 }
 
 /// Sums that threads gather.
 pub struct Gatherer {
+    settings: SummarySettings,
     inner: Mutex<Gathered>,
     make_file: MakeFile,
 }
 
 /// The part of a thread in what is gathered.
 #[derive(Default)]
-pub struct GathererPart {
-    merger: Merger,
-    /// Root endpoints of what is not joined yet.
-    roots: usize,
-}
+pub struct GathererPart(Merger);
 
 #[derive(Default)]
 struct Gathered {
-    /// Settings and counts; no root endpoints.
-    totals: Summary,
-    roots: BTreeMap<Endpoint, PackedRoot>,
-    /// Bytes of the parts in memory.
+    /// What was observed as it came, of threads that have ended.
+    sum: Merger,
+    /// Root endpoints whose requests are observed as they come: at most [`MOST_ROOTS`].
+    at_once: BTreeSet<Endpoint>,
+    /// Sums of the latencies of requests that wait, by root endpoint; without values in its name where many differ in these.
+    waiting_us: BTreeMap<Endpoint, u128>,
+    /// By name without values: how many root endpoints have it.
+    names: BTreeMap<Endpoint, usize>,
+    waiting: Vec<Traces>,
+    /// Bytes of those in memory.
     held: usize,
-    /// Holds the other parts, with its length.
+    /// Holds the others, with its length.
     file: Option<(File, u64)>,
-    /// By name without values: names with them, as long as they are few.
-    names: BTreeMap<Endpoint, BTreeSet<Endpoint>>,
 }
 
-/// The sums of a root endpoint.
-#[derive(Default)]
-struct PackedRoot {
-    /// Of all its requests.
-    latency_us: u128,
-    parts: Vec<Part>,
+/// What the requests of a root endpoint have in a set.
+#[derive(Clone, Copy, Default)]
+struct Repeats {
+    /// Spans on their paths.
+    spans: u64,
+    /// Calling contexts.
+    contexts: u64,
 }
 
-/// Packed sums of some requests of a root endpoint.
-enum Part {
-    Held(Vec<u8>),
+/// Packed traces.
+struct Traces {
+    /// Of root endpoints, by a hash of their names.
+    group: u64,
+    spans: usize,
+    bytes: usize,
+    place: Held,
+}
+
+enum Held {
+    Here(Vec<u8>),
     /// In the temporary file, from this byte on.
-    InFile {
-        at: u64,
-        bytes: usize,
-    },
+    InFile(u64),
 }
 
-fn pack(summary: &Summary) -> Vec<u8> {
+fn pack(traces: &Portable) -> Vec<u8> {
     let mut packer = DeflateEncoder::new(Vec::new(), Compression::fast());
     // Writing to memory cannot fail.
-    let _ = packer.write_all(&encoding::write(summary));
+    let _ = packer.write_all(&encoding::write(traces));
     let mut bytes = packer.finish().unwrap_or_default();
     bytes.shrink_to_fit();
     bytes
 }
 
-fn unpack(bytes: &[u8]) -> Result<Summary, GatherError> {
+fn unpack(bytes: &[u8]) -> Result<Portable, GatherError> {
     let mut out = Vec::new();
     DeflateDecoder::new(bytes).read_to_end(&mut out).map_err(|_| GatherError::Damaged)?;
     encoding::read(&out).map_err(|_| GatherError::Damaged)
 }
 
-impl PackedRoot {
-    fn joined(self, file: &mut Option<(File, u64)>) -> Result<Summary, GatherError> {
-        let mut merger = Merger::default();
-        for part in self.parts {
-            let bytes = match part {
-                Part::Held(bytes) => bytes,
-                Part::InFile { at, bytes } => {
-                    let (file, _) = file.as_mut().ok_or(GatherError::Damaged)?;
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the group of a root endpoint, that of a row: the same whatever values are in its name.
+fn group(set: &TraceSet, row: u32) -> u64 {
+    let root = set.owned_endpoint(set.endpoint(row));
+    let root = without_values(&root).unwrap_or(root);
+    (hash_text(&root.service) ^ hash_text(&root.operation)) % GROUPS
+}
+
+impl Gathered {
+    /// Returns whether the requests of a root endpoint are observed as they come.
+    fn is_at_once(&mut self, root: &Endpoint, of: Repeats) -> bool {
+        if of.spans < of.contexts * MANY_SPANS {
+            return false;
+        }
+        let has_room = self.at_once.len() < MOST_ROOTS;
+        self.at_once.contains(root) || has_room && self.at_once.insert(root.clone())
+    }
+
+    /// Counts the latency of requests that wait.
+    fn wait(&mut self, root: Endpoint, us: u128) {
+        let mut root = root;
+        if let Some(template) = without_values(&root) {
+            let names = self.names.entry(template.clone()).or_default();
+            if *names > MOST_NAMES {
+                root = template;
+            } else if !self.waiting_us.contains_key(&root) {
+                *names += 1;
+            }
+        }
+        let sum = self.waiting_us.entry(root).or_default();
+        *sum = sum.saturating_add(us);
+    }
+
+    fn put(&mut self, (group, spans): (u64, usize), packed: Vec<u8>, make_file: MakeFile) -> io::Result<()> {
+        let bytes = packed.len();
+        if self.file.is_none() && self.held + bytes > MOST_HELD {
+            self.file = Some((make_file()?, 0));
+        }
+        let place = match &mut self.file {
+            Some((file, end)) => {
+                file.write_all(&packed)?;
+                Held::InFile(std::mem::replace(end, *end + bytes as u64))
+            }
+            None => {
+                self.held += bytes;
+                Held::Here(packed)
+            }
+        };
+        self.waiting.push(Traces { group, spans, bytes, place });
+        Ok(())
+    }
+
+    /// Returns the next traces that wait, of about so many spans; none if there are no more. Those of a group stay together
+    /// unless they are twice as many.
+    fn next(&mut self, most: usize) -> Result<Vec<Vec<u8>>, GatherError> {
+        let (mut next, mut found, mut last) = (Vec::new(), 0, None);
+        let is_next = |found: usize, last: Option<u64>, traces: &Traces| {
+            found < most || found < 2 * most && last == Some(traces.group)
+        };
+        while let Some(Traces { group, spans, bytes, place }) =
+            self.waiting.pop_if(|traces| is_next(found, last, traces))
+        {
+            found += spans;
+            last = Some(group);
+            next.push(match place {
+                Held::Here(bytes) => bytes,
+                Held::InFile(at) => {
+                    let (file, _) = self.file.as_mut().ok_or(GatherError::Damaged)?;
                     let mut read = vec![0; bytes];
                     file.seek(SeekFrom::Start(at))?;
                     file.read_exact(&mut read)?;
                     read
                 }
-            };
-            merger.add(unpack(&bytes)?)?;
+            });
         }
-        Ok(merger.finish()?)
-    }
-}
-
-impl Gathered {
-    /// Returns the name under which a root endpoint is kept: without values, where names that differ in these are many.
-    fn name(&mut self, root: &Endpoint) -> Option<Endpoint> {
-        let template = without_values(root)?;
-        let names = self.names.entry(template.clone()).or_default();
-        if names.len() <= MOST_NAMES {
-            names.insert(root.clone());
-        }
-        (names.len() > MOST_NAMES).then_some(template)
-    }
-
-    fn put(
-        &mut self,
-        root: Endpoint,
-        latency_us: u128,
-        part: Vec<u8>,
-        make_file: MakeFile,
-    ) -> io::Result<()> {
-        let bytes = part.len();
-        if self.file.is_none() && self.held + bytes > MOST_HELD {
-            self.file = Some((make_file()?, 0));
-        }
-        let part = match &mut self.file {
-            Some((file, end)) => {
-                file.write_all(&part)?;
-                let at = std::mem::replace(end, *end + bytes as u64);
-                Part::InFile { at, bytes }
-            }
-            None => {
-                self.held += bytes;
-                Part::Held(part)
-            }
-        };
-        let into = self.roots.entry(root).or_default();
-        into.latency_us = into.latency_us.saturating_add(latency_us);
-        into.parts.push(part);
-        Ok(())
-    }
-
-    /// Adds counts and settings.
-    fn count(&mut self, summary: &Summary) -> Result<(), OtherSettings> {
-        let Summary { settings, traces, spans, start_us, unknown, .. } = summary;
-        let of = Summary {
-            settings: settings.clone(),
-            traces: *traces,
-            spans: *spans,
-            start_us: *start_us,
-            unknown: unknown.clone(),
-            ..Summary::default()
-        };
-        self.totals = Summary::merge(take(&mut self.totals), of)?;
-        Ok(())
+        Ok(next)
     }
 }
 
 impl Gatherer {
     /// Returns one that has gathered nothing; `make_file` is asked for a file once there is much.
-    pub fn new(make_file: MakeFile) -> Gatherer {
-        Gatherer { inner: Mutex::default(), make_file }
+    pub fn new(settings: SummarySettings, make_file: MakeFile) -> Gatherer {
+        Gatherer { settings, inner: Mutex::default(), make_file }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Gathered> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Adds a summary to the part of a thread.
+    /// Adds the traces of a sealed set to the part of a thread.
     ///
     /// # Errors
     /// [`GatherError`].
-    pub fn add(&self, part: &mut GathererPart, summary: Summary) -> Result<(), GatherError> {
-        part.roots += summary.roots.len();
-        part.merger.add(summary)?;
-        if part.roots <= MOST_ROOTS {
-            return Ok(());
+    pub fn observe(&self, part: &mut GathererPart, mut set: TraceSet) -> Result<(), GatherError> {
+        let settings = &self.settings;
+        let table = PathTable::build(&set, &settings.root, settings.path);
+        let waiting = self.waiting(&set, &table);
+        if waiting.is_empty() {
+            let normal = NormalRequests::observe(&set, settings.path, &table);
+            return Ok(part.0.add(Summary::of_table(&set, &table, settings, normal))?);
         }
-        let GathererPart { merger, .. } = take(part);
-        let sum = merger.finish()?;
-        if sum.roots.len() > MOST_ROOTS {
-            return self.take_apart(sum);
+        drop(table);
+        let trace = |number: u32| set.traces()[number as usize];
+        let mut groups: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+        for &number in &waiting {
+            groups.entry(group(&set, trace(number).first)).or_default().push(number);
         }
-        Ok(part.merger.add(sum)?)
+        for (group, numbers) in groups {
+            let spans = numbers.iter().map(|&number| trace(number).len()).sum();
+            let packed = pack(&Portable::copy(&set, numbers.into_iter()));
+            lock(&self.inner).put((group, spans), packed, self.make_file)?;
+        }
+        let waiting: Vec<u32> = waiting.into_iter().map(|number| trace(number).first).collect();
+        set.retain(|trace| waiting.binary_search(&trace.first).is_err());
+        Ok(part.0.add(Summary::observe(&set, settings))?)
+    }
+
+    /// Returns the traces that have a request of a root endpoint whose requests wait, and counts their time.
+    fn waiting(&self, set: &TraceSet, table: &PathTable) -> Vec<u32> {
+        let mut rare: BTreeMap<EndpointId, Repeats> = BTreeMap::new();
+        // A context comes after the one above it.
+        let mut root_of: Vec<EndpointId> = Vec::with_capacity(table.contexts().len());
+        for &(above, endpoint) in table.contexts() {
+            let root = root_of.get(above as usize).copied().unwrap_or(endpoint);
+            root_of.push(root);
+            rare.entry(root).or_default().contexts += 1;
+        }
+        for request in &table.requests {
+            rare.entry(set.endpoint(request.row)).or_default().spans += u64::from(request.path_spans);
+        }
+        let mut gathered = lock(&self.inner);
+        rare.retain(|root, of| !gathered.is_at_once(&set.owned_endpoint(*root), *of));
+        let mut times_us: BTreeMap<EndpointId, u128> = BTreeMap::new();
+        let mut waiting = Vec::new();
+        for of_trace in table.requests.chunk_by(|a, b| a.trace == b.trace) {
+            if of_trace.iter().any(|request| rare.contains_key(&set.endpoint(request.row))) {
+                waiting.push(of_trace[0].trace);
+                for request in of_trace {
+                    *times_us.entry(set.endpoint(request.row)).or_default() += u128::from(request.latency_us);
+                }
+            }
+        }
+        times_us.into_iter().for_each(|(root, us)| gathered.wait(set.owned_endpoint(root), us));
+        waiting
     }
 
     /// Adds the part of a thread.
@@ -205,53 +267,49 @@ impl Gatherer {
     /// # Errors
     /// [`GatherError`].
     pub fn end(&self, part: GathererPart) -> Result<(), GatherError> {
-        self.take_apart(part.merger.finish()?)
+        let sum = part.0.finish()?;
+        Ok(lock(&self.inner).sum.add(sum)?)
     }
 
-    /// Packs what a summary has of each root endpoint, and puts it to the others.
-    fn take_apart(&self, summary: Summary) -> Result<(), GatherError> {
-        let names: BTreeMap<Endpoint, Endpoint> = {
-            let mut inner = self.lock();
-            inner.count(&summary)?;
-            summary.roots.keys().filter_map(|root| Some((root.clone(), inner.name(root)?))).collect()
-        };
-        let mut packed = Vec::with_capacity(summary.roots.len());
-        for (root, part) in summary.into_roots() {
-            let latency_us = part.roots.get(&root).map_or(0, |of| of.latency_us.sum);
-            let (root, part) = match names.get(&root) {
-                Some(to) => (to.clone(), part.renamed(Renaming { from: &root, to })),
-                None => (root, part),
-            };
-            packed.push((root, latency_us, pack(&part)));
-        }
-        let mut inner = self.lock();
-        for (root, latency_us, part) in packed {
-            inner.put(root, latency_us, part, self.make_file)?;
-        }
-        Ok(())
-    }
-
-    /// Takes out the sum of all, with [all sums](Summary::with_roots) of the root endpoints with the most time.
+    /// Takes out the sum of all, with [all sums](Summary::with_roots) of the root endpoints with the most time; observes
+    /// what waits, on so many threads.
     ///
     /// # Errors
     /// [`GatherError`].
-    pub fn finish(&self) -> Result<Summary, GatherError> {
-        let Gathered { totals, roots, mut file, .. } = take(&mut *self.lock());
-        let latencies = roots.iter().map(|(root, of)| (root.clone(), of.latency_us)).collect();
-        let plan = Plan::of(&latencies, &BTreeMap::new(), MOST_ROOTS);
-        let mut failure = None;
-        let parts = roots.into_iter().map_while(|(root, of)| match of.joined(&mut file) {
-            Ok(part) => Some((root, part)),
-            Err(error) => {
-                failure = Some(error);
-                None
-            }
-        });
-        let sum = plan.join(parts, BTreeMap::new())?;
-        if let Some(failure) = failure {
-            return Err(failure);
+    pub fn finish(&self, threads: usize) -> Result<Summary, GatherError> {
+        let threads = threads.max(1);
+        let mut gathered = take(&mut *lock(&self.inner));
+        let sum = take(&mut gathered.sum).finish()?;
+        let mut totals = take(&mut gathered.waiting_us);
+        for (root, part) in &sum.roots {
+            let total = totals.entry(root.clone()).or_default();
+            *total = total.saturating_add(part.latency_us.sum);
         }
-        let Summary { settings, traces, spans, start_us, unknown, .. } = totals;
-        Ok(Summary { settings, traces, spans, start_us, unknown, ..sum })
+        let plan = Plan::of(&totals, &sum.lesser, MOST_ROOTS);
+        // Those of one group come one after the other.
+        gathered.waiting.sort_by_key(|traces| traces.group);
+        let gathered = Mutex::new(gathered);
+        let merger = Mutex::new(Merger::default());
+        lock(&merger).add(sum.planned(&plan)?)?;
+        let work = || -> Result<(), GatherError> {
+            loop {
+                let next = lock(&gathered).next(TOGETHER / threads)?;
+                if next.is_empty() {
+                    return Ok(());
+                }
+                let mut set = TraceSet::new();
+                next.iter().try_for_each(|bytes| Ok::<_, GatherError>(unpack(bytes)?.add_to(&mut set)?))?;
+                drop(next);
+                set.seal()?;
+                let part = Summary::observe_planned(&mut set, &self.settings, &plan)?;
+                lock(&merger).add(part)?;
+            }
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            let ended = threads.into_iter().map(|thread| thread.join());
+            ended.map(|ended| ended.unwrap_or_else(|panic| resume_unwind(panic))).collect::<Result<(), _>>()
+        })?;
+        Ok(take(&mut *lock(&merger)).finish()?)
     }
 }

@@ -1,9 +1,10 @@
 //! From traces to a summary.
 
 use super::by_weight;
+use super::fewer::{LesserRoot, Plan};
 use super::section::{ByRoot, Summed};
 use super::sections::Sections;
-use super::{LatencyBin, RootPart, Sketch, Summary, SummarySettings};
+use super::{LatencyBin, OtherSettings, RootPart, Sketch, Summary, SummarySettings};
 use crate::anomalies::summed::NormalRequests;
 use crate::compare::ComparePart;
 use crate::diagnosis::summed::DiagnosisObserver;
@@ -14,13 +15,15 @@ use crate::errors::{ErrorsObserver, ErrorsPart};
 use crate::flame::summed::FlameSums;
 use crate::flame::{Contexts, NodePart, PathTable, Walk};
 use crate::flow::summed::FlowObserver;
-use crate::requests::{Selection, Weighing};
+use crate::requests::{RequestEntry, Selection, Weighing};
 use crate::verdict::{ServicesObserver, ServicesPartial};
 use pathlight_base::statistics::Moments;
 use pathlight_base::touched::Touched;
 use pathlight_trace::{Endpoint, EndpointId, TraceSet};
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// What the requests of a set have of one context or endpoint.
 #[derive(Default)]
@@ -36,10 +39,34 @@ struct Values {
 #[derive(Default)]
 struct Requests {
     numbers: Vec<u32>,
+    latencies: Latencies,
+    endpoints: FxHashMap<u32, Values>,
+}
+
+/// Latencies of requests.
+#[derive(Default)]
+struct Latencies {
     failed: u64,
     spans: u64,
-    latencies: Vec<u64>,
-    endpoints: FxHashMap<u32, Values>,
+    us: Vec<u64>,
+}
+
+impl Latencies {
+    fn add(&mut self, request: &RequestEntry) {
+        self.failed += u64::from(request.errors > 0);
+        self.spans += u64::from(request.spans);
+        self.us.push(request.latency_us);
+    }
+
+    fn part(self) -> RootPart {
+        RootPart {
+            failed: self.failed,
+            spans: self.spans,
+            latency_us: moments(&self.us),
+            bins: LatencyBin::of(&self.us),
+            latency: Sketch::of(self.us),
+        }
+    }
 }
 
 fn moments(values: &[u64]) -> Moments {
@@ -52,6 +79,17 @@ impl Summary {
     /// Summarises all traces of a sealed set.
     pub fn observe(set: &TraceSet, settings: &SummarySettings) -> Summary {
         let table = PathTable::build(set, &settings.root, settings.path);
+        let normal = NormalRequests::observe(set, settings.path, &table);
+        Summary::of_table(set, &table, settings, normal)
+    }
+
+    /// Summarises all traces of a sealed set by its table, with some requests to judge others by.
+    pub(super) fn of_table(
+        set: &TraceSet,
+        table: &PathTable,
+        settings: &SummarySettings,
+        normal: NormalRequests,
+    ) -> Summary {
         // Sketches count each request once, and so does what has no sums by weight beside them.
         let weighing = Weighing::of(&Selection::default(), set);
         let mut contexts: Vec<Values> = table.contexts().iter().map(|_| Values::default()).collect();
@@ -62,9 +100,7 @@ impl Summary {
         for (number, request) in (0u32..).zip(&table.requests) {
             let root = roots.entry(set.endpoint(request.row).0).or_default();
             root.numbers.push(number);
-            root.failed += u64::from(request.errors > 0);
-            root.spans += u64::from(request.spans);
-            root.latencies.push(request.latency_us);
+            root.latencies.add(request);
             let start = request.start_us;
             start_us = Some(start_us.map_or((start, start), |(a, b)| (a.min(start), b.max(start))));
             let bin = LatencyBin::of_latency(request.latency_us);
@@ -100,10 +136,10 @@ impl Summary {
             })
         });
         // Merging brings contexts into their order, which does not depend on that of the traces.
-        let contexts = Contexts::merge(vec![Contexts::of_table(set, &table, nodes.collect())], |_, _| ());
+        let contexts = Contexts::merge(vec![Contexts::of_table(set, table, nodes.collect())], |_, _| ());
         let frames = ComparePart::merge(vec![ComparePart::observe(
             set,
-            &table,
+            table,
             0..table.requests.len() as u32,
             weighing,
         )]);
@@ -119,7 +155,7 @@ impl Summary {
         for (root, found) in roots {
             let root = name(root);
             let ((of_services, (of_errors, _, without)), (of_flow, of_diagnosis)) =
-                walk.over(found.numbers, set, &table);
+                walk.over(found.numbers, set, table);
             let without = Sketch::of(without.into_us());
             // Merging brings names and contexts into their order.
             let of_errors = ErrorSums { part: ErrorsPart::merge(vec![of_errors]).rounded(), without };
@@ -137,14 +173,7 @@ impl Summary {
             errors.insert(root.clone(), of_errors);
             flow.insert(root.clone(), of_flow);
             diagnosis.insert(root.clone(), of_diagnosis);
-            let part = RootPart {
-                failed: found.failed,
-                spans: found.spans,
-                latency_us: moments(&found.latencies),
-                bins: LatencyBin::of(&found.latencies),
-                latency: Sketch::of(found.latencies),
-            };
-            parts.insert(root, part);
+            parts.insert(root, found.latencies.part());
         }
         Summary {
             settings: settings.clone(),
@@ -159,11 +188,85 @@ impl Summary {
                 errors: Summed::Here(errors),
                 flow: Summed::Here(flow),
                 diagnosis: Summed::Here(diagnosis),
-                anomalies: Summed::Here(NormalRequests::observe(set, settings.path, &table)),
+                anomalies: Summed::Here(normal),
             },
-            by_weight: by_weight::observe(set, &table, weighing),
+            by_weight: by_weight::observe(set, table, weighing),
             lesser: BTreeMap::new(),
             unknown: BTreeSet::new(),
         }
+    }
+
+    /// Summarises all traces of a sealed set as a plan says. What it sums together is observed together, which of root
+    /// endpoints with a request each takes a tenth of the time: the root endpoints of the set get the names of the plan.
+    ///
+    /// # Errors
+    /// [`OtherSettings`] never, as all is of one set.
+    pub(super) fn observe_planned(
+        set: &mut TraceSet,
+        settings: &SummarySettings,
+        plan: &Plan,
+    ) -> Result<Summary, OtherSettings> {
+        let table = PathTable::build(set, &settings.root, settings.path);
+        // Requests to judge others by keep the names that they have.
+        let normal = NormalRequests::observe(set, settings.path, &table);
+        let weighing = Weighing::of(&Selection::default(), set);
+        let mut weights =
+            if set.has_weights() { by_weight::observe(set, &table, weighing) } else { ByRoot::new() };
+        let mut places: FxHashMap<u32, Option<Place>> = FxHashMap::default();
+        for of_trace in table.requests.chunk_by(|a, b| a.trace == b.trace) {
+            for request in of_trace {
+                let from = set.endpoint(request.row);
+                let place = match places.entry(from.0) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(new) => new.insert(Place::of(set, from, plan)),
+                };
+                let Some(place) = place else { continue };
+                let rows = set.traces()[request.trace as usize].rows();
+                let mut names = rows.clone().map(|row| set.endpoint(row));
+                place.is_alone &= of_trace.len() == 1 && names.all(|name| name != place.to);
+                place.rows.push(rows);
+                place.latencies.add(request);
+            }
+        }
+        let mut lesser = Vec::new();
+        for (from, place) in places {
+            let Some(place) = place.filter(|place| place.is_alone) else { continue };
+            let from = EndpointId(from);
+            place.rows.into_iter().for_each(|rows| set.rename(rows, from, place.to));
+            if let Some(name) = place.lesser {
+                let weights = weights.remove(&set.owned_endpoint(from)).map(|of| of.without_endpoints());
+                lesser.push((name, LesserRoot { part: place.latencies.part(), weights }));
+            }
+        }
+        let table = PathTable::build(set, &settings.root, settings.path);
+        let sum = Summary::of_table(set, &table, settings, normal).planned(plan)?;
+        Ok(sum.with_lesser(lesser))
+    }
+}
+
+/// A root endpoint whose requests are summed under another name.
+struct Place {
+    to: EndpointId,
+    /// The name under which it is kept by itself beside that.
+    lesser: Option<Endpoint>,
+    /// Rows of the traces of its requests.
+    rows: Vec<Range<u32>>,
+    latencies: Latencies,
+    /// Whether no other request and no span with the new name is in these traces. Where there are, the sums are renamed
+    /// and not the spans.
+    is_alone: bool,
+}
+
+impl Place {
+    fn of(set: &mut TraceSet, root: EndpointId, plan: &Plan) -> Option<Place> {
+        let root = set.owned_endpoint(root);
+        let to = plan.to(&root)?;
+        Some(Place {
+            to: set.add_endpoint(&to.service, &to.operation),
+            lesser: plan.lesser(&root),
+            rows: Vec::new(),
+            latencies: Latencies::default(),
+            is_alone: true,
+        })
     }
 }
