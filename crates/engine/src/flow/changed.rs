@@ -9,7 +9,7 @@ use super::{
     CallTimeout, ChangeOf, Changes, FlowModel, Level, SubjectChange, SubjectTime, WaitChange, WaitTime,
 };
 use pathlight_trace::{Endpoint, NO_ROW, Overlap, Role, TraceSet, Tree, hash_text};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 enum Stage {
@@ -323,8 +323,11 @@ impl ChangedTree {
         is_nested.clear();
         is_nested.resize(prepared.before_us.len(), false);
         let is_whole = |of: &[(ChangeOf, i64, i64)]| of.iter().any(|change| change.0 == ChangeOf::WholeCall);
-        for (endpoint, _) in changes.iter().enumerate().filter(|(_, of)| is_whole(of)) {
-            let is_it = |span: usize| prepared.endpoint_of[span] as usize == endpoint;
+        // The set may have very many more endpoints than the trace.
+        let of_trace = prepared.endpoint_of[..spans].iter().copied();
+        let whole: BTreeSet<u32> = of_trace.filter(|endpoint| is_whole(&changes[*endpoint as usize])).collect();
+        for endpoint in whole {
+            let is_it = |span: usize| prepared.endpoint_of[span] == endpoint;
             is_inside.clear();
             // Callers stand before their calls.
             for (span, nested) in is_nested.iter_mut().enumerate().take(spans) {
