@@ -325,7 +325,8 @@ impl ChangedTree {
         let is_whole = |of: &[(ChangeOf, i64, i64)]| of.iter().any(|change| change.0 == ChangeOf::WholeCall);
         // The set may have very many more endpoints than the trace.
         let of_trace = prepared.endpoint_of[..spans].iter().copied();
-        let whole: BTreeSet<u32> = of_trace.filter(|endpoint| is_whole(&changes[*endpoint as usize])).collect();
+        let whole: BTreeSet<u32> =
+            of_trace.filter(|endpoint| is_whole(&changes[*endpoint as usize])).collect();
         for endpoint in whole {
             let is_it = |span: usize| prepared.endpoint_of[span] == endpoint;
             is_inside.clear();

@@ -131,8 +131,9 @@ impl FastReader {
         Some(())
     }
 
-    /// Reads the span that begins at the first byte without changing anything but scratch; `None` is a surprise.
-    fn parse<'a>(&mut self, view: View<'a>, stored: &TagTable) -> Option<Parsed<'a>> {
+    /// Reads the span that begins at the first byte without changing anything but scratch; `None` is a surprise. Without
+    /// `stored`, what is stored of tags, these are passed over.
+    fn parse<'a>(&mut self, view: View<'a>, stored: Option<&TagTable>) -> Option<Parsed<'a>> {
         const ALL: u32 = 0b111_1111;
         let (mut trace, mut id) = (TraceId::NONE, SpanId::NONE);
         let mut choice = ParentChoice::default();
@@ -201,7 +202,13 @@ impl FastReader {
                     }
                     at
                 }
-                Key::Tags => self.tags(view, value, stored)?,
+                Key::Tags => match stored {
+                    Some(stored) => self.tags(view, value, stored)?,
+                    None => {
+                        (*view.text.get(value)? == b'[').then_some(())?;
+                        view.skip_brackets(value)?.0
+                    }
+                },
                 Key::References => {
                     if *view.text.get(value)? == b'[' && *view.text.get(value + 1)? == b']' {
                         value + 2
@@ -565,8 +572,8 @@ impl FastReader {
 
     /// Reads no more than the times of the span that begins at the first byte of a text, which may go on after it; `at` is its
     /// offset. Returns its length with them. `None` is a surprise.
-    pub fn times(&mut self, stored: &TagTable, text: &[u8], at: u64) -> Option<(usize, Times)> {
-        let parsed = self.parse(View { text }, stored)?;
+    pub fn times(&mut self, text: &[u8], at: u64) -> Option<(usize, Times)> {
+        let parsed = self.parse(View { text }, None)?;
         let (start_us, duration_us) = (Some(parsed.start_us as f64), Some(parsed.duration_us as f64));
         Some((parsed.end, Times { at, clock: jaeger::NEEDS.clock, start_us, duration_us }))
     }
@@ -582,7 +589,7 @@ impl FastReader {
         at: u64,
     ) -> Option<(usize, Result<(), Bad>)> {
         let view = View { text };
-        let parsed = self.parse(view, &set.tags)?;
+        let parsed = self.parse(view, Some(&set.tags))?;
         let operation = match parsed.symbol {
             Some(symbol) => symbol,
             None => self.operation(parsed.operation, set)?,

@@ -28,7 +28,7 @@ impl Walker {
                 break;
             }
             let fast = match cx.judge.as_deref_mut() {
-                Some(judge) => cx.scratch.fast.times(&cx.set.tags, text, self.pos).map(|(length, times)| {
+                Some(judge) => cx.scratch.fast.times(text, self.pos).map(|(length, times)| {
                     judge.looked(self.pos, Ok(times));
                     (length, Ok(()))
                 }),
