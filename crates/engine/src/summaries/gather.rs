@@ -27,8 +27,8 @@ const MANY_SPANS: u64 = 8;
 const TOGETHER: usize = if cfg!(debug_assertions) { 1 << 12 } else { 1 << 20 };
 /// Groups of root endpoints whose traces are packed together, so that those of one are observed together.
 const GROUPS: u64 = 16;
-/// Bytes of packed traces that are held in memory; further ones go into a temporary file.
-const MOST_HELD: usize = if cfg!(debug_assertions) { 1 << 16 } else { 64 << 20 };
+/// Bytes of packed traces that are held in memory; further ones go into a temporary file. There may be a summary a day.
+const MOST_HELD: usize = if cfg!(debug_assertions) { 1 << 16 } else { 4 << 20 };
 
 /// Makes a temporary file.
 pub type MakeFile = fn() -> io::Result<File>;
@@ -307,8 +307,10 @@ impl Gatherer {
         };
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            let ended = threads.into_iter().map(|thread| thread.join());
-            ended.map(|ended| ended.unwrap_or_else(|panic| resume_unwind(panic))).collect::<Result<(), _>>()
+            for thread in threads {
+                thread.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+            }
+            Ok::<_, GatherError>(())
         })?;
         Ok(take(&mut *lock(&merger)).finish()?)
     }
