@@ -60,6 +60,8 @@ mod analysis {
 mod cases;
 mod chart;
 mod cli {
+    #[cfg(feature = "blocks")]
+    mod blocks;
     mod clickhouse;
     mod fetch;
     mod files;

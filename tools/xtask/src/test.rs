@@ -125,7 +125,11 @@ fn lint(results: &mut Results) {
         command.arg("clippy").args(line.split(' ')).args(["--", "-D", "warnings"]);
         command
     };
-    results.step("clippy", Count::Whole, &mut clippy("--workspace --all-targets"));
+    results.step(
+        "clippy",
+        Count::Whole,
+        &mut clippy("--workspace --all-targets --features pathlight/blocks"),
+    );
     if let Err(error) = tools::wasm_target() {
         return results.fail("clippy on wasm32", &error);
     }
@@ -180,14 +184,14 @@ fn native(results: &mut Results) {
     let lines = std::fs::read_to_string(&skipped).unwrap_or_default();
     results.skipped.extend(lines.lines().filter_map(skipped_cases));
     let mut documented = sh::cargo();
-    documented.args(["test", "--doc", "--workspace", "--exclude", "xtask"]);
+    documented.args(["test", "--doc", "--workspace", "--exclude", "xtask", "--features", "pathlight/blocks"]);
     results.step("doc tests", Count::MayBeNone, &mut documented);
     results.step("tests of xtask", Count::Output, &mut run("-p xtask --bins"));
 }
 
 /// What the native tests are built of. A call of cargo about some packages chooses other features of their dependencies
 /// than one about others and builds all of them anew: so what comes after these tests is built by the same call.
-const TESTED: &str = "--workspace --exclude xtask --lib --bins --tests";
+const TESTED: &str = "--workspace --exclude xtask --features pathlight/blocks --lib --bins --tests";
 
 /// Builds a program for tests, not for release; returns its path. After the native tests it is there.
 fn program(name: &str, is_tested: bool) -> Outcome<PathBuf> {

@@ -1,6 +1,8 @@
-//! `pathlight fetch`: traces of a Jaeger, Tempo or ClickHouse to a file, without a page. What is asked of the first two is the
-//! plan of crate backend.
+//! `pathlight fetch`: traces of a Jaeger, Tempo or ClickHouse, or of Tempo's blocks, to a file, without a page. What is asked of
+//! the first two is the plan of crate backend.
 
+#[cfg(feature = "blocks")]
+mod blocks;
 mod clickhouse;
 mod store;
 
@@ -24,11 +26,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use ureq::Agent;
 use ureq::http::Request;
 
+/// Sources that may stand in place of a Jaeger, and do without the name of a service.
+#[cfg(not(feature = "blocks"))]
+const SOURCES: [&str; 2] = ["tempo", "clickhouse"];
+/// Sources that may stand in place of a Jaeger, and do without the name of a service.
+#[cfg(feature = "blocks")]
+const SOURCES: [&str; 3] = ["tempo", "clickhouse", "blocks"];
+
 /// The options of `fetch`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Base address of a Jaeger query service, such as http://localhost:16686
-    #[arg(long, value_name = "URL", required_unless_present_any = ["tempo", "clickhouse"])]
+    #[arg(long, value_name = "URL", required_unless_present_any = SOURCES)]
     jaeger: Option<String>,
     /// Base address of a Tempo
     #[arg(long, value_name = "URL", conflicts_with = "jaeger")]
@@ -40,15 +49,20 @@ pub struct Args {
     /// Table of ClickHouse, with its database if it is not the default one
     #[arg(long, value_name = "TABLE", default_value = "otel_traces", requires = "clickhouse")]
     table: String,
+    /// Blocks of a Tempo as files: a data.parquet, or a folder with many, at any depth. All traces, unless --since or --service
+    /// says which
+    #[cfg(feature = "blocks")]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["jaeger", "tempo", "clickhouse", "linked", "tenant", "limit", "follow"])]
+    blocks: Option<PathBuf>,
     /// Traces in which this service takes part; may be repeated
-    #[arg(long, value_name = "SERVICE", required_unless_present_any = ["all", "tempo", "clickhouse"])]
+    #[arg(long, value_name = "SERVICE", required_unless_present = "all", required_unless_present_any = SOURCES)]
     service: Vec<String>,
     /// Traces of all services
     #[arg(long, conflicts_with = "service")]
     all: bool,
-    /// Time to look back: 30m, 1h, 24h
-    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = since)]
-    since: u64,
+    /// Time to look back: 30m, 1h, 24h (default: 1h)
+    #[arg(long, value_name = "DURATION", value_parser = since)]
+    since: Option<u64>,
     /// At most this many traces of each service, the newest (default: all)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
@@ -68,6 +82,8 @@ pub struct Args {
 
 /// The environment variable with the bearer token, which a command line would show to everybody.
 const TOKEN: &str = "PATHLIGHT_TOKEN";
+/// Time that is looked back, unless the command line says.
+const DEFAULT_SINCE_US: u64 = 3_600_000_000;
 /// A range is asked for hour by hour, so that an interrupted fetch goes on with the hour it was in.
 const WINDOW_US: u64 = 3_600_000_000;
 /// The longest wait for one answer.
@@ -94,6 +110,11 @@ fn now_us() -> u64 {
 /// # Errors
 /// [`Failure::Usage`] if the service cannot be asked or a part failed for good; [`Failure::NoTrace`]; [`Failure::Io`].
 pub fn run(args: &Args) -> Result<(), Failure> {
+    #[cfg(feature = "blocks")]
+    if let Some(place) = &args.blocks {
+        let since_us = args.since.map_or(0, |since_us| now_us().saturating_sub(since_us));
+        return blocks::fetch(place, &blocks::Wanted { services: &args.service, since_us }, &args.out);
+    }
     let given = args.jaeger.as_ref().or(args.tempo.as_ref()).or(args.clickhouse.as_ref());
     let given = given.map_or("", String::as_str);
     let base = given.trim_end_matches('/').to_owned();
@@ -120,7 +141,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         base: client.connection.base.clone(),
         all: args.all,
         services: args.service.clone(),
-        start_us: end_us.saturating_sub(args.since),
+        start_us: end_us.saturating_sub(args.since.unwrap_or(DEFAULT_SINCE_US)),
         end_us,
         limit: args.limit,
         linked: args.linked,
@@ -229,9 +250,11 @@ pub fn fetch_into(from: &FetchFrom, out: PathBuf) -> Result<(), Failure> {
         tempo: address(from.is_tempo),
         clickhouse: None,
         table: String::new(),
+        #[cfg(feature = "blocks")]
+        blocks: None,
         service: from.service.iter().cloned().collect(),
         all: from.service.is_none() && !from.is_tempo,
-        since: since(&from.since).map_err(Failure::Usage)?,
+        since: Some(since(&from.since).map_err(Failure::Usage)?),
         limit: Some(from.limit),
         tenant: Vec::new(),
         follow: Vec::new(),
