@@ -196,8 +196,8 @@ impl Summary {
         }
     }
 
-    /// Summarises all traces of a sealed set as a plan says. What it sums together is observed together, which of root
-    /// endpoints with a request each takes a tenth of the time: the root endpoints of the set get the names of the plan.
+    /// Summarises all traces of a sealed set as a plan says. The root endpoints of the set get the names of the plan first, so
+    /// those that are summed together are observed as one: where each has a single request, in a tenth of the time.
     ///
     /// # Errors
     /// [`OtherSettings`] never, as all is of one set.
@@ -210,8 +210,7 @@ impl Summary {
         // Requests to judge others by keep the names that they have.
         let normal = NormalRequests::observe(set, settings.path, &table);
         let weighing = Weighing::of(&Selection::default(), set);
-        let mut weights =
-            if set.has_weights() { by_weight::observe(set, &table, weighing) } else { ByRoot::new() };
+        let mut weights = by_weight::observe(set, &table, weighing);
         let mut places: FxHashMap<u32, Option<Place>> = FxHashMap::default();
         for of_trace in table.requests.chunk_by(|a, b| a.trace == b.trace) {
             for request in of_trace {
