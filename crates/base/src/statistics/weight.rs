@@ -94,6 +94,11 @@ impl Weights {
         self.widen((weight, weight));
     }
 
+    /// Returns whether these may be sums of some of the requests of others.
+    pub fn may_be_among(&self, all: &Weights) -> bool {
+        self.seen <= all.seen && self.units <= all.units
+    }
+
     /// Adds the sums of other requests.
     pub fn merge(&mut self, other: &Weights) {
         self.seen += other.seen;

@@ -175,15 +175,16 @@ impl RootWeights {
     /// Returns whether it can be joined and asked, beside what counts the same requests once.
     pub fn is_sound(&self, part: &RootPart) -> bool {
         let of_all = self.weights();
-        let is_part = |some: &Weights, times: u64| {
-            some.seen <= times * of_all.seen && some.units <= u128::from(times) * of_all.units
-        };
         // A request that calls what its root is called without values counts with both, once they have one name.
-        let is_endpoint = |of: &WeightedTimes| of.is_sound() && is_part(&of.sums.weights(), 2);
+        let is_endpoint = |of: &WeightedTimes| {
+            let mut twice = of_all;
+            twice.merge(&of_all);
+            of.is_sound() && of.sums.weights().may_be_among(&twice)
+        };
         self.latency.is_sound()
             && of_all.seen == part.requests()
             && self.failed.seen == part.failed
-            && is_part(&self.failed, 1)
+            && self.failed.may_be_among(&of_all)
             && self.endpoints.values().all(is_endpoint)
     }
 }

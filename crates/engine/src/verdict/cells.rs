@@ -139,7 +139,7 @@ pub struct ServicesPartial {
 impl EntryCounts {
     fn is_sound(&self) -> bool {
         let counts = self.last_calls.values().chain(self.calling.values());
-        self.requests.seen <= self.visits.seen && counts.copied().all(|some| is_part(&some, &self.visits))
+        self.requests.seen <= self.visits.seen && counts.copied().all(|some| some.may_be_among(&self.visits))
     }
 
     fn merge(&mut self, other: EntryCounts) {
@@ -154,15 +154,10 @@ impl EntryCounts {
     }
 }
 
-/// Returns whether some visits may be among others.
-fn is_part(some: &Weights, all: &Weights) -> bool {
-    some.seen <= all.seen && some.units <= all.units
-}
-
 impl ServicesPartial {
     /// Returns whether its numbers may belong together: a part from a file may be damaged by hand.
     pub fn is_sound(&self) -> bool {
-        self.services.values().all(|counts| is_part(&counts.failed, &counts.visits))
+        self.services.values().all(|counts| counts.failed.may_be_among(&counts.visits))
             && self.entries.values().all(|counts| counts.is_sound())
     }
 }
