@@ -49,19 +49,19 @@ impl Numbers {
             Numbers::Long(list) => list.push(number),
             Numbers::Short(list) => match u16::try_from(number) {
                 Ok(short) => list.push(short),
-                Err(_) => self.push_long(number),
+                Err(_) => self.widened(1).push(number),
             },
         }
     }
 
-    /// Adds the first number that does not fit into two bytes.
+    /// Makes room for numbers that do not fit into two bytes, and for so many more.
     #[cold]
-    fn push_long(&mut self, number: u32) {
-        let capacity = either!(self, list => list.capacity()).max(self.len() + 1);
+    fn widened(&mut self, more: usize) -> &mut Numbers {
+        let capacity = either!(self, list => list.capacity()).max(self.len() + more);
         let mut long = Vec::with_capacity(capacity);
         long.extend((0..self.len() as u32).map(|row| self.at(row)));
-        long.push(number);
         *self = Numbers::Long(long);
+        self
     }
 
     /// Changes the number of a row, which must be there.
@@ -70,10 +70,7 @@ impl Numbers {
             Numbers::Long(list) => list[row as usize] = number,
             Numbers::Short(list) => match u16::try_from(number) {
                 Ok(short) => list[row as usize] = short,
-                Err(_) => {
-                    *self = Numbers::Long(list.iter().map(|&short| u32::from(short)).collect());
-                    self.set(row, number);
-                }
+                Err(_) => self.widened(0).set(row, number),
             },
         }
     }
@@ -119,6 +116,18 @@ mod tests {
 
     fn all(numbers: &Numbers) -> Vec<u32> {
         (0..numbers.len() as u32).map(|row| numbers.at(row)).collect()
+    }
+
+    #[test]
+    fn a_number_that_is_changed_leaves_the_others_whether_it_fits_into_two_bytes_or_not() {
+        let mut numbers = Numbers::default();
+        [7, 8, 9].into_iter().for_each(|number| numbers.push(number));
+        for (row, number) in [(1, 65_535), (2, 65_536), (0, 1)] {
+            let mut expected = all(&numbers);
+            expected[row as usize] = number;
+            numbers.set(row, number);
+            assert_eq!(all(&numbers), expected);
+        }
     }
 
     #[test]
