@@ -9,11 +9,12 @@
 use super::{Failure, input};
 use flate2::read::MultiGzDecoder;
 use pathlight_base::format::counted;
-use pathlight_engine::summaries::{GatherError, Gatherer, GathererPart, Summary, SummarySettings, by_day};
+use pathlight_engine::summaries::{Gatherer, GathererPart, Summary, SummarySettings, by_day};
 use pathlight_ingest::{Ended, FileReport, HEAD_BYTES, KeptTraces, Reader, SplitFinder, SplitPoint};
-use pathlight_trace::{Portable, SetFull, TraceSet};
+use pathlight_trace::{Portable, TraceSet};
 use pathlight_view::sampling;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Display;
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -210,12 +211,11 @@ struct Turn {
 impl Turn {
     /// Seals a set and leaves what can be summarised: whole traces that were not counted before.
     fn seal_new(&mut self, set: &mut TraceSet) -> Result<(), Failure> {
-        let full = |error: SetFull| Failure::Usage(error.to_string());
         let is_scattered = set.staged_spans() > 0 || self.open.is_some();
         if let Some(open) = self.open.take() {
-            open.add_to(set).map_err(full)?;
+            open.add_to(set).map_err(failed)?;
         }
-        set.seal().map_err(full)?;
+        set.seal().map_err(failed)?;
         let before = std::mem::take(&mut self.open_spans);
         let hash = |set: &TraceSet, number: u32| {
             let id = set.traces()[number as usize].id;
@@ -274,7 +274,7 @@ pub struct SumOptions<'a> {
     pub keep: &'a KeptTraces,
 }
 
-fn failed(error: GatherError) -> Failure {
+fn failed(error: impl Display) -> Failure {
     Failure::Usage(error.to_string())
 }
 
@@ -306,8 +306,7 @@ impl Days {
 impl Sums {
     fn observe(&mut self, set: TraceSet, options: SumOptions<'_>, into: &Days) -> Result<(), Failure> {
         self.has_weights |= set.has_weights();
-        let full = |error: SetFull| Failure::Usage(error.to_string());
-        let sets = if options.per_day { by_day(set).map_err(full)? } else { BTreeMap::from([(0, set)]) };
+        let sets = if options.per_day { by_day(set).map_err(failed)? } else { BTreeMap::from([(0, set)]) };
         let add = |(day, set)| into.of(day, options.settings).observe(self.days.entry(day).or_default(), set);
         sets.into_iter().try_for_each(add).map_err(failed)
     }
