@@ -641,8 +641,7 @@ impl Tables {
         self.views.verdict(&scores, &delays)
     }
 
-    /// Returns the fold of a row of facts that training has seen, its scores and its delay by the other folds. The facts have the
-    /// model's own dictionary.
+    /// Returns the fold of a row that [`judge_trained`](Self::judge_trained) judges, its scores and its delay.
     fn own_scores(
         &self,
         model: &TreeModel,
