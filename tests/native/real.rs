@@ -81,7 +81,7 @@ fn what_a_slow_request_takes_longer_than_a_normal_one_is_accounted_for_in_every_
 fn spans(set: &TraceSet, with_kind: bool) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
     for (number, trace) in set.traces().iter().enumerate() {
-        for row in trace.first..trace.end {
+        for row in trace.rows() {
             let (service, operation) = set.endpoint_name(set.endpoint(row));
             let flags = set.flags(row);
             let kind = if with_kind { flags.kind().name() } else { "" };

@@ -26,7 +26,7 @@ pub fn code_places<'a>(
                 Some((set.find_endpoint(&endpoint.service, &endpoint.operation)?, *endpoint))
             })
             .collect();
-        for row in set.traces().iter().flat_map(|trace| trace.first..trace.end) {
+        for row in set.traces().iter().flat_map(|trace| trace.rows()) {
             let Some(endpoint) = wanted.get(&set.endpoint(row)) else { continue };
             let Some(place) = code_place(set, set.tag_set(row)) else { continue };
             let known = places.entry((*endpoint).clone()).or_insert_with(|| place.clone());

@@ -17,7 +17,7 @@ pub(crate) fn read(bytes: &[u8], maps: &[Mapping]) -> (Vec<String>, FileReport) 
     set.seal().unwrap();
     let mut lines = Vec::new();
     for (number, trace) in set.traces().iter().enumerate() {
-        for row in trace.first..trace.end {
+        for row in trace.rows() {
             let parent = set.parent(row);
             let parent = if parent == u32::MAX { String::new() } else { set.span_id_text(parent) };
             let (service, operation) = set.endpoint_name(set.endpoint(row));

@@ -31,7 +31,7 @@ pub fn dump(set: &TraceSet) -> String {
         let weight =
             if weight == Weight::ONE { String::new() } else { format!(" weight {}", weight.requests()) };
         let _ = writeln!(out, "trace {id}: {:?}{weight}", trace.shape);
-        for row in trace.first..trace.end {
+        for row in trace.rows() {
             let process = set.process_of(row);
             let (service, operation) = set.endpoint_name(set.recorded_endpoint(row));
             let flags = set.flags(row);

@@ -152,7 +152,7 @@ impl TraceSet {
     /// Returns the links of a trace with all that is said of them, as ingest handed them over.
     pub(super) fn raw_links_of(&self, trace: u32) -> impl Iterator<Item = RawLink> + '_ {
         let row = self.traces[trace as usize];
-        self.links.of_rows(row.first..row.end).iter().map(move |link| {
+        self.links.of_rows(row.rows()).iter().map(move |link| {
             let span = self.span_id(link.from);
             RawLink { trace: row.id, span, to_trace: link.trace, to_span: link.span }
         })
@@ -166,7 +166,7 @@ impl TraceSet {
 
     fn holds(&self, trace: u32, row: u32) -> bool {
         let trace = self.traces[trace as usize];
-        (trace.first..trace.end).contains(&row)
+        trace.rows().contains(&row)
     }
 
     /// Returns where the given spans are: by span its row, if the set has it. Of a client and a server with one id it is the
@@ -182,7 +182,7 @@ impl TraceSet {
         for spans in wanted.chunk_by(|a, b| a.0 == b.0) {
             let Some(trace) = self.find_trace(spans[0].0) else { continue };
             let trace = self.traces[trace as usize];
-            for row in trace.first..trace.end {
+            for row in trace.rows() {
                 let span = self.span_id(row);
                 if spans.binary_search_by_key(&span, |&(_, id)| id).is_ok() {
                     found.entry((trace.id, span)).or_insert(row);
@@ -296,7 +296,7 @@ mod tests {
         other.seal().unwrap();
         assert_eq!(other.links().count(), 2 * set.links().count());
         assert!(other.links().all(|link| {
-            let from = other.traces().iter().find(|trace| (trace.first..trace.end).contains(&link.from));
+            let from = other.traces().iter().find(|trace| trace.rows().contains(&link.from));
             from.is_some_and(|trace| trace.id.group == link.trace.group)
         }));
     }

@@ -55,7 +55,7 @@ impl Portable {
         for trace in traces {
             let row = set.traces()[trace as usize];
             let before = copier.out.spans.len();
-            for span in row.first..row.end {
+            for span in row.rows() {
                 copier.push(set.raw(span));
             }
             for &duplicate in duplicates.get(&row.id).into_iter().flatten() {

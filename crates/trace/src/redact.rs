@@ -24,7 +24,7 @@ impl LoadedNames {
     pub fn of(set: &TraceSet) -> LoadedNames {
         let mut is_recorded = vec![false; set.endpoints().len()];
         for trace in set.traces() {
-            for row in trace.first..trace.end {
+            for row in trace.rows() {
                 is_recorded[set.recorded_endpoint(row).0 as usize] = true;
             }
         }

@@ -130,7 +130,7 @@ impl Sealing {
                     for number in at..end {
                         let trace = set.traces[number];
                         if set.split.binary_search(&trace.id).is_ok() {
-                            let spans = (trace.first..trace.end).map(|row| (trace.id, set.raw(row)));
+                            let spans = trace.rows().map(|row| (trace.id, set.raw(row)));
                             self.unattached.all.extend(spans);
                         }
                     }

@@ -266,9 +266,7 @@ impl TraceSet {
         let of = |row: u32| (row, self.tags.weight_of(self.tag_set(row)));
         let says = |&(_, said): &(u32, SpanWeight)| said.first.is_some();
         let root = Some(of(row.first)).filter(says);
-        root.or_else(|| {
-            (row.first..row.end).map(of).filter(says).min_by_key(|&(row, _)| (self.start_us(row), row))
-        })
+        root.or_else(|| row.rows().map(of).filter(says).min_by_key(|&(row, _)| (self.start_us(row), row)))
     }
 }
 
@@ -317,7 +315,7 @@ impl SamplingCounts {
             let other = set.tags.weight_of(set.tag_set(row)).first;
             row != at && other.is_some_and(|(_, other)| other != weight)
         };
-        self.varying += u64::from((row.first..row.end).any(varies));
+        self.varying += u64::from(row.rows().any(varies));
     }
 
     /// Adds the counts of another part.

@@ -291,9 +291,8 @@ fn names_of_spans(defects: Defects) -> Vec<Endpoint> {
         Endpoint::new(service, operation)
     };
     let id = |trace: &TraceRow, row: &u32| (trace.id.bits, set.span_id_text(*row));
-    let mut rows: Vec<_> = (set.traces().iter())
-        .flat_map(|trace| (trace.first..trace.end).map(move |row| (id(trace, &row), row)))
-        .collect();
+    let mut rows: Vec<_> =
+        (set.traces().iter()).flat_map(|trace| trace.rows().map(move |row| (id(trace, &row), row))).collect();
     rows.sort();
     rows.into_iter().map(|(_, row)| name(row)).collect()
 }
@@ -358,7 +357,7 @@ fn rewritten(keep: impl Fn(&RawSpan) -> bool, change: impl Fn(&mut RawSpan)) -> 
     let clean = generated(&GenerateOptions { traces: 300, spans: 40, ..GenerateOptions::default() });
     let mut out = clean.without_traces();
     for trace in clean.traces() {
-        let raw = (trace.first..trace.end).map(|row| clean.raw(row));
+        let raw = trace.rows().map(|row| clean.raw(row));
         let mut raw: Vec<RawSpan> = raw.filter(&keep).collect();
         raw.iter_mut().for_each(&change);
         out.add_trace(trace.id, &mut raw).unwrap();
@@ -405,7 +404,7 @@ fn calls_of_a_caller_that_exports_nothing_are_what_they_were() {
     let (clean, rootless) = rewritten(|span| !span.parent.is_none(), |_| ());
     let mut expected = Vec::new();
     for trace in clean.traces() {
-        let rows = (trace.first..trace.end).filter(|&row| {
+        let rows = trace.rows().filter(|&row| {
             let parent = clean.parent(row);
             parent != NO_ROW && clean.parent(parent) == NO_ROW
         });

@@ -31,7 +31,7 @@ fn read(text: impl AsRef<[u8]>) -> (TraceSet, FileReport) {
 fn rows(set: &TraceSet) -> Vec<String> {
     let mut out = Vec::new();
     for (number, trace) in set.traces().iter().enumerate() {
-        for row in trace.first..trace.end {
+        for row in trace.rows() {
             let parent = set.parent(row);
             let parent = if parent == u32::MAX { String::new() } else { set.span_id_text(parent) };
             let (service, operation) = set.endpoint_name(set.endpoint(row));
@@ -79,7 +79,7 @@ fn every_format_gives_the_same_columns() {
     for (format, _) in &TARGETS[..FORMATS] {
         for (file, bytes) in fixture_files(format) {
             let (set, report) = read(&bytes);
-            let hosts = set.traces().iter().flat_map(|trace| trace.first..trace.end).map(|row| {
+            let hosts = set.traces().iter().flat_map(|trace| trace.rows()).map(|row| {
                 let host = set.names.get(set.process_of(row).host);
                 (set.span_id_text(row), host)
             });

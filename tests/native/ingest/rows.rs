@@ -155,7 +155,7 @@ fn spans(bytes: &[u8]) -> (Vec<String>, FileReport) {
     let _ = reader.feed(bytes, &mut set);
     let report = reader.finish(&mut set);
     set.seal().unwrap();
-    let rows = set.traces().iter().flat_map(|trace| trace.first..trace.end);
+    let rows = set.traces().iter().flat_map(|trace| trace.rows());
     let spans = rows.map(|row| {
         let parent = set.parent(row);
         let parent = if parent == u32::MAX { String::new() } else { set.span_id_text(parent) };

@@ -109,7 +109,7 @@ fn of_columns_a_part_can_be_kept() {
     let (service, operation) = (service.to_owned(), operation.to_owned());
     let mut traces: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
     for (number, trace) in (0..).zip(set.traces()) {
-        for row in trace.first..trace.end {
+        for row in trace.rows() {
             traces.entry(set.endpoint_name(set.endpoint(row)).0).or_default().insert(number);
         }
     }

@@ -199,7 +199,7 @@ pub(super) fn answering(set: &TraceSet, tree: &Tree, call: u32) -> u32 {
 
 impl<O: Observe> Visit for Invocations<O> {
     fn wants(&mut self, set: &TraceSet, trace: &TraceRow) -> bool {
-        (trace.first..trace.end).any(|row| self.index.table_of(set.endpoint(row)) != NO_ROW)
+        trace.rows().any(|row| self.index.table_of(set.endpoint(row)) != NO_ROW)
     }
 
     fn span(&mut self, set: &TraceSet, tree: &Tree, span: u32) -> Option<usize> {
@@ -322,7 +322,7 @@ impl CalleeCounter {
 impl Visit for CalleeCounter {
     fn wants(&mut self, set: &TraceSet, trace: &TraceRow) -> bool {
         match self.wanted {
-            Some(wanted) => (trace.first..trace.end).any(|row| set.endpoint(row).0 == wanted),
+            Some(wanted) => trace.rows().any(|row| set.endpoint(row).0 == wanted),
             None => !self.is_empty,
         }
     }

@@ -38,9 +38,7 @@ impl WhichRequests {
     pub(super) fn wants(&self, set: &TraceSet, trace: &TraceRow) -> bool {
         match self {
             WhichRequests::All(None) => true,
-            WhichRequests::All(Some(endpoint)) => {
-                (trace.first..trace.end).any(|row| set.endpoint(row) == *endpoint)
-            }
+            WhichRequests::All(Some(endpoint)) => trace.rows().any(|row| set.endpoint(row) == *endpoint),
             WhichRequests::Rows(rows) => {
                 rows.get(rows.partition_point(|&row| row < trace.first)).is_some_and(|&row| row < trace.end)
             }

@@ -85,7 +85,7 @@ impl SetPass for ElsewherePass {
         at_once(move |set| {
             let is_consumer = |row: u32| set.kind(row) == SpanKind::Consumer;
             let mut traces = set.traces().iter().filter(|trace| trace.id.group == self.group);
-            let has_consumers = traces.any(|trace| (trace.first..trace.end).any(is_consumer));
+            let has_consumers = traces.any(|trace| trace.rows().any(is_consumer));
             encoding::write(&(Receivers::of(set, self.group).elsewhere(set), has_consumers))
         })
     }

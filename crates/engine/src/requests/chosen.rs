@@ -158,7 +158,7 @@ impl RootCounts {
         if self.0.len() <= root {
             self.0.resize(set.endpoints().len(), [(0, 0); 2]);
         }
-        let has_error = (trace.first..trace.end).any(|row| set.flags(row).has(Flags::ERROR));
+        let has_error = trace.rows().any(|row| set.flags(row).has(Flags::ERROR));
         let of = &mut self.0[root][usize::from(trace.id.group.min(1))];
         *of = (of.0 + 1, of.1 + u64::from(has_error));
     }

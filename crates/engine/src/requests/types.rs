@@ -175,7 +175,7 @@ impl TypeFacts {
                 continue;
             }
             let is_root = |row: &u32| set.parent(*row) == NO_ROW && !set.flags(*row).is_orphan();
-            let mut roots: Vec<u32> = (trace.first..trace.end).filter(is_root).collect();
+            let mut roots: Vec<u32> = trace.rows().filter(is_root).collect();
             if roots.is_empty() {
                 roots.extend((trace.first < trace.end).then_some(trace.first));
             }

@@ -91,7 +91,7 @@ impl NativePool {
             let set = &session.set;
             let is_of = |&row: &u32| set.endpoint_name(set.recorded_endpoint(row)).0 == service;
             let kept: HashSet<TraceId> = (set.traces().iter())
-                .filter(|trace| (trace.first..trace.end).any(|row| is_of(&row)))
+                .filter(|trace| trace.rows().any(|row| is_of(&row)))
                 .map(|trace| trace.id)
                 .collect();
             session.set.retain(|trace| kept.contains(&trace.id));

@@ -84,7 +84,7 @@ fn span(set: &TraceSet, trace_id: &str, key: &SpanKey, group: u8) -> Option<Span
     let trace = set.traces()[number as usize];
     let row = match key {
         SpanKey::Index(index) => trace.first.checked_add(*index).filter(|&row| row < trace.end)?,
-        SpanKey::Id(id) => (trace.first..trace.end).find(|&row| set.span_id_text(row) == *id)?,
+        SpanKey::Id(id) => trace.rows().find(|&row| set.span_id_text(row) == *id)?,
     };
     let process = set.process_of(row);
     let (service, operation) = set.endpoint_name(set.recorded_endpoint(row));

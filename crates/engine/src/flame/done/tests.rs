@@ -255,7 +255,7 @@ fn latencies(set: &TraceSet) -> BTreeMap<(String, String), u64> {
         .filter(|link| set.kind(link.from) == SpanKind::Consumer)
         .filter_map(|link| {
             let trace = set.traces()[set.find_trace(link.trace)? as usize];
-            let sender = (trace.first..trace.end).find(|&row| set.span_id(row) == link.span)?;
+            let sender = trace.rows().find(|&row| set.span_id(row) == link.span)?;
             Some((sender, link.from))
         })
         .collect();

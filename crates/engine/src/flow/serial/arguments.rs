@@ -205,7 +205,7 @@ impl ArgumentRun {
 
 impl Visit for ArgumentRun {
     fn wants(&mut self, set: &TraceSet, trace: &TraceRow) -> bool {
-        (trace.first..trace.end).any(|row| self.of_parent.contains_key(&set.endpoint(row).0))
+        trace.rows().any(|row| self.of_parent.contains_key(&set.endpoint(row).0))
     }
 
     fn span(&mut self, set: &TraceSet, tree: &Tree, span: u32) -> Option<usize> {

@@ -42,7 +42,7 @@ impl VariantCounter {
 
 impl Visit for VariantCounter {
     fn wants(&mut self, set: &TraceSet, trace: &TraceRow) -> bool {
-        self.reader.wants(set, trace.first..trace.end)
+        self.reader.wants(set, trace.rows())
     }
 
     fn span(&mut self, set: &TraceSet, tree: &Tree, span: u32) -> Option<usize> {
@@ -153,7 +153,7 @@ impl VariantSampler {
 
 impl Visit for VariantSampler {
     fn wants(&mut self, set: &TraceSet, trace: &TraceRow) -> bool {
-        self.listed.reader.wants(set, trace.first..trace.end)
+        self.listed.reader.wants(set, trace.rows())
     }
 
     fn span(&mut self, set: &TraceSet, tree: &Tree, span: u32) -> Option<usize> {
@@ -195,7 +195,7 @@ impl VariantBinder {
 
 impl Visit for VariantBinder {
     fn wants(&mut self, set: &TraceSet, trace: &TraceRow) -> bool {
-        self.listed.reader.wants(set, trace.first..trace.end)
+        self.listed.reader.wants(set, trace.rows())
     }
 
     fn span(&mut self, set: &TraceSet, tree: &Tree, span: u32) -> Option<usize> {

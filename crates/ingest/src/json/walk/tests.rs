@@ -15,7 +15,7 @@ fn read_in(text: &[u8], piece: usize) -> Read {
     }
     let report = reader.finish(&mut set);
     set.seal().unwrap();
-    let rows = set.traces().iter().flat_map(|trace| trace.first..trace.end);
+    let rows = set.traces().iter().flat_map(|trace| trace.rows());
     let mut ids: Vec<String> =
         rows.map(|row| set.span_id_text(row).trim_start_matches('0').to_owned()).collect();
     ids.sort_unstable();
