@@ -6,11 +6,12 @@ use pathlight::engine::flow::paper::{
     Clusters, FlowSettings, InvocationKey, Metric, PredictScratch, PredictorTraining, Predictors, error,
 };
 use pathlight::engine::flow::{
-    CallTarget, CallTimeout, CallsOf, ChangeOf, Changes, Child, FlowGraph, LatencyChange, Order, PairCounts,
-    Pressure, RequestPressure, SyncNode, WhatIfLatencies,
+    CallTarget, CallTimeout, CalleeCounter, CalleesByParent, CalleesFor, CallsOf, ChangeOf, Changes, Child,
+    FlowGraph, FlowModel, FlowWalk, Invocations, LatencyChange, NodeIndex, Order, PairCounts, Pressure,
+    RequestPressure, SyncNode, WhatIfLatencies, WhatIfRun, WhichRequests, Within,
 };
 use pathlight::engine::ids::NodeId;
-use pathlight::trace::{Endpoint, Overlap, PathSettings, RequestRoots, Role, SpanKind, Tree};
+use pathlight::trace::{Endpoint, Overlap, PathSettings, RequestRoots, Role, SpanKind, TraceSet, Tree};
 use proptest::prelude::*;
 
 /// Makes an invocation over `[start, end]` with children (node, start, end).
@@ -174,22 +175,21 @@ fn what_if_of(learn: &[Span], ask: &[Span], changes: &Changes) -> WhatIfLatencie
     what_if_with(learn, ask, changes, &CallsOf::All)
 }
 
+/// Learns the flows of all parents of a set, whose edges hold in this share of the invocations.
+pub fn learned(set: &TraceSet, overlap: Overlap, tau_ppm: u32) -> FlowModel {
+    let walk = || FlowWalk::new(0, PathSettings::default(), RequestRoots::All);
+    let mut counter = CalleeCounter::new(set, None, Within::default(), CalleesFor::Model);
+    walk().run(set, &mut counter);
+    let tables = CalleesByParent::merge(vec![counter.finish(set)]).tables(|_| true);
+    let index = NodeIndex::of_tables(set, &tables);
+    let mut pairs = Invocations::new(index, Within::default(), Some(overlap), tables.each(PairCounts::new));
+    walk().run(set, &mut pairs);
+    FlowModel::new(tables, &pairs.observer, tau_ppm)
+}
+
 fn what_if_with(learn: &[Span], ask: &[Span], changes: &Changes, calls: &CallsOf) -> WhatIfLatencies {
-    use pathlight::engine::flow::{
-        CalleeCounter, Callees, CalleesFor, FlowModel, FlowWalk, Invocations, NodeIndex, NodeTable,
-        WhatIfRun, WhichRequests, Within,
-    };
-    let set = set_of(learn);
     let strict = Overlap::preset("strict").unwrap();
-    let mut counter = CalleeCounter::new(&set, None, Within::default(), CalleesFor::Model);
-    FlowWalk::new(0, PathSettings::default(), RequestRoots::All).run(&set, &mut counter);
-    let found: Vec<(_, (Callees, _))> = counter.finish(&set).into_iter().collect();
-    let tables: Vec<NodeTable> = found.iter().map(|(name, (c, _))| NodeTable::new(name.clone(), c)).collect();
-    let counts: Vec<PairCounts> = tables.iter().map(|t| PairCounts::new(t.len)).collect();
-    let index = NodeIndex::new(&set, &tables);
-    let mut learner = Invocations::new(index, Within::default(), Some(strict), counts);
-    FlowWalk::new(0, PathSettings::default(), RequestRoots::All).run(&set, &mut learner);
-    let model = FlowModel::new(tables, &learner.observer, 1_000_000);
+    let model = learned(&set_of(learn), strict, 1_000_000);
     let set = set_of(ask);
     let mut run = WhatIfRun::new(&set, model.into(), strict, WhichRequests::All(None), changes, calls);
     FlowWalk::new(0, PathSettings::default(), RequestRoots::All).run(&set, &mut run);

@@ -1,17 +1,15 @@
 //! Savings where a parent calls more endpoints than a flow has nodes: the work grows with their number, and what is said of
 //! each is what trying it alone says.
 
+use crate::analysis::flow::learned;
 use crate::common::{Span, set_of, span};
 use pathlight::base::statistics::Random;
 use pathlight::engine::flow::paper::FlowSettings;
-use pathlight::engine::flow::{
-    CalleeCounter, CalleesFor, ChangeOf, Changes, FlowModel, FlowWalk, Invocations, LatencyChange, NodeIndex,
-    NodeTable, PairCounts, SavingsRun, Visit, WhichRequests, Within,
-};
+use pathlight::engine::flow::{ChangeOf, Changes, LatencyChange, SavingsRun, Visit, WhichRequests};
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
 use pathlight::engine::run::native::NativePool;
-use pathlight::trace::{Overlap, PathSettings, RequestRoots, TraceSet, Tree};
+use pathlight::trace::{Overlap, PathSettings, TraceSet, Tree};
 use std::sync::Arc;
 
 /// How calls follow each other.
@@ -48,16 +46,8 @@ fn request(number: u64, endpoints: u64, calls: Calls, random: &mut Random) -> Ve
 
 /// Counts the spans that are looked at to try every endpoint of a set of one trace.
 fn cost(set: &TraceSet) -> usize {
-    let mut counter = CalleeCounter::new(set, None, Within::default(), CalleesFor::Model);
-    FlowWalk::new(0, PathSettings::default(), RequestRoots::All).run(set, &mut counter);
-    let found = counter.finish(set).into_iter().filter(|(_, (callees, _))| callees.invocations > 0);
-    let tables: Vec<NodeTable> = found.map(|(name, (callees, _))| NodeTable::new(name, &callees)).collect();
     let overlap = Overlap::default();
-    let pairs = tables.iter().map(|table| PairCounts::new(table.len)).collect();
-    let mut pairs: Invocations<Vec<PairCounts>> =
-        Invocations::new(NodeIndex::new(set, &tables), Within::default(), Some(overlap), pairs);
-    FlowWalk::new(0, PathSettings::default(), RequestRoots::All).run(set, &mut pairs);
-    let model = FlowModel::new(tables, &pairs.observer, FlowSettings::default().tau_ppm);
+    let model = learned(set, overlap, FlowSettings::default().tau_ppm);
     let mut run = SavingsRun::new(set, Arc::new(model), overlap, WhichRequests::All(None));
     let mut tree = Tree::default();
     tree.load(set, 0, PathSettings::default());

@@ -6,6 +6,7 @@
 //! of Black-Box Services (HotCloud 2011).
 
 mod aggregate;
+mod callees;
 mod calls;
 mod capacity;
 mod changed;
@@ -38,6 +39,7 @@ mod walk;
 mod whatif;
 
 pub use aggregate::{PairCounts, WHOLE_PPM};
+pub use callees::{Callee, CalleeCounter, Callees, CalleesByParent, CalleesFor};
 pub use calls::{CallTimes, CallsOf};
 pub use capacity::{CapacityReport, CapacityRun, CapacitySums, ServiceCapacity};
 pub use changes::{
@@ -48,7 +50,7 @@ pub use cheapest::{CheapestReport, ChosenChange, PricedChanges};
 pub use graph::{FlowGraph, LearnedEdge, Relation, SyncNode};
 pub use headroom::{HeadroomReport, HeadroomRow, Slower};
 pub use levels::{Level, MendedLatency};
-pub use nodes::{Callee, CalleeNodes, Callees, MAX_NODES, NodeIndex, NodeName, NodeTable};
+pub use nodes::{CalleeNodes, MAX_NODES, NodeIndex, NodeName, NodeTable, NodeTables};
 pub use observe::{Bindings, Estimates, FlowSample, KeyFinder, NodeSample, Tester, Trainer, key_of};
 pub use order::{Child, Order, Pressure};
 pub use part_times::{PartTimes, PartTimesRun};
@@ -71,5 +73,5 @@ pub use variants::{
     Decider, Feature, FeatureCounts, FeatureOf, FlowVariant, FlowVariantsReport, VariantCall, VariantCallees,
     VariantKey,
 };
-pub use walk::{CalleeCounter, CalleesFor, FlowWalk, Invocations, Observe, Visit, Within};
+pub use walk::{FlowWalk, Invocations, Observe, Visit, Within};
 pub use whatif::{ShareChange, WhatIfLatencies, WhatIfReport, WhatIfRun, WhichRequests};

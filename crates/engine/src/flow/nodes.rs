@@ -1,68 +1,22 @@
 //! The nodes of a parent's flows: its callees, repeats numbered by start, folded where there are too many.
 
-use super::Child;
+use super::{Callees, Child};
 use hashbrown::HashMap;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::{Endpoint, EndpointId, NO_ROW, TraceSet, Tree};
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Most nodes of a flow; beyond it repeats are folded.
 pub const MAX_NODES: usize = 512;
 /// Repeats that keep their own nodes when a flow has too many, tried in turn.
 const REPEATS_KEPT: [u32; 4] = [u32::MAX, 8, 1, 0];
 
-/// Facts about one callee before any flow is learned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Callee {
-    /// Most calls in one invocation.
-    pub most: u32,
-    /// Invocations that call it.
-    pub invocations: u64,
-    /// Whether it waits for calls of its own anywhere.
-    pub has_calls: bool,
-}
-
-/// The callees of one parent endpoint over all its invocations: the accumulator of the first pass.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Callees {
-    /// Invocations: spans of the endpoint that wait for some call.
-    pub invocations: u64,
-    /// Spans of the endpoint that wait for none.
-    pub childless: u64,
-    /// Most calls in one invocation.
-    pub most: u32,
-    /// Time in which some call runs, summed over the invocations; 0 unless the flow is for drawing.
-    pub calls_us: u64,
-    /// The part of it that goes if the calls of each invocation all run side by side; 0 likewise.
-    pub recoverable_us: u64,
-    /// Sums of each callee.
-    pub callees: BTreeMap<Endpoint, Callee>,
-}
-
-impl Callees {
-    /// Adds the callees of other invocations of the same endpoint.
-    pub fn merge(&mut self, other: Callees) {
-        self.invocations += other.invocations;
-        self.childless += other.childless;
-        self.most = self.most.max(other.most);
-        self.calls_us += other.calls_us;
-        self.recoverable_us += other.recoverable_us;
-        for (name, callee) in other.callees {
-            let into = self.callees.entry(name).or_default();
-            into.most = into.most.max(callee.most);
-            into.invocations += callee.invocations;
-            into.has_calls |= callee.has_calls;
-        }
-    }
-}
-
 /// One callee in a [`NodeTable`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CalleeNodes {
+pub struct CalleeNodes<Name = Endpoint> {
     /// Endpoint of the callee.
-    pub name: Endpoint,
+    pub name: Name,
     /// Number of its first node.
     pub base: u32,
     /// So many first calls have their own nodes.
@@ -87,11 +41,11 @@ pub struct NodeName {
 /// The nodes of one parent endpoint, numbered by (service, operation, index), a folded one last of its endpoint, that of
 /// all other callees last of all. At most [`MAX_NODES`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NodeTable {
+pub struct NodeTable<Name = Endpoint> {
     /// The parent endpoint.
-    pub parent: Endpoint,
+    pub parent: Name,
     /// The callees, sorted by name.
-    pub callees: Vec<CalleeNodes>,
+    pub callees: Vec<CalleeNodes<Name>>,
     /// Number of nodes.
     pub len: u32,
     /// Repeats above this one are folded; `None` if nothing is.
@@ -100,22 +54,22 @@ pub struct NodeTable {
     pub others: Option<u32>,
 }
 
-impl NodeTable {
+impl<Name: Clone + Default + Ord> NodeTable<Name> {
     /// Returns the nodes for these callees.
-    pub fn new(parent: Endpoint, known: &Callees) -> NodeTable {
+    pub fn new(parent: Name, known: &Callees<Name>) -> NodeTable<Name> {
         let size = |kept: u32| -> u64 {
-            known.callees.values().map(|c| u64::from(c.most.min(kept.saturating_add(1)))).sum()
+            known.callees.iter().map(|(_, c)| u64::from(c.most.min(kept.saturating_add(1)))).sum()
         };
         let kept = REPEATS_KEPT.into_iter().find(|&kept| size(kept) <= MAX_NODES as u64).unwrap_or(0);
         NodeTable::folded(parent, known, kept)
     }
 
     /// Returns the nodes for these callees if so many first calls of each have nodes of their own.
-    pub fn folded(parent: Endpoint, known: &Callees, kept: u32) -> NodeTable {
-        let is_folded = known.callees.values().any(|callee| callee.most > kept);
+    pub fn folded(parent: Name, known: &Callees<Name>, kept: u32) -> NodeTable<Name> {
+        let is_folded = known.callees.iter().any(|(_, callee)| callee.most > kept);
         let mut table = NodeTable { parent, repeats_kept: is_folded.then_some(kept), ..NodeTable::default() };
         // Of too many callees the most used keep a node; of equally used ones the first by name.
-        let mut own: Vec<(u64, &Endpoint)> =
+        let mut own: Vec<(u64, &Name)> =
             known.callees.iter().map(|(name, c)| (c.invocations, name)).collect();
         if own.len() > MAX_NODES {
             own.compact_sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
@@ -143,7 +97,9 @@ impl NodeTable {
         }
         table
     }
+}
 
+impl NodeTable {
     /// Returns the name of a node.
     pub fn name(&self, node: u32) -> NodeName {
         let after = self.callees.partition_point(|c| c.base <= node);
@@ -177,6 +133,48 @@ impl NodeTable {
     }
 }
 
+/// The nodes of many parents, whose names are numbers in one list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeTables {
+    /// The names, ascending.
+    pub names: Vec<Endpoint>,
+    /// The nodes of each parent.
+    pub of: Vec<NodeTable<u32>>,
+}
+
+impl NodeTables {
+    /// Returns the place of a parent's table.
+    pub fn place(&self, parent: &Endpoint) -> Option<usize> {
+        let number = self.names.binary_search(parent).ok()? as u32;
+        self.of.iter().position(|table| table.parent == number)
+    }
+
+    /// Returns a table by itself.
+    pub fn named(&self, at: usize) -> NodeTable {
+        let table = &self.of[at];
+        let name = |number: u32| self.names[number as usize].clone();
+        let callees = table.callees.iter().map(|callee| CalleeNodes {
+            name: name(callee.name),
+            base: callee.base,
+            kept: callee.kept,
+            has_rest: callee.has_rest,
+            has_calls: callee.has_calls,
+        });
+        NodeTable {
+            parent: name(table.parent),
+            callees: callees.collect(),
+            len: table.len,
+            repeats_kept: table.repeats_kept,
+            others: table.others,
+        }
+    }
+
+    /// Returns something for each parent, made of the number of its nodes.
+    pub fn each<T>(&self, of_nodes: impl Fn(u32) -> T) -> Vec<T> {
+        self.of.iter().map(|table| of_nodes(table.len)).collect()
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Slot {
     base: u32,
@@ -202,6 +200,22 @@ pub struct NodeIndex {
 impl NodeIndex {
     /// Returns the index of some tables over a set.
     pub fn new<'a>(set: &TraceSet, tables: impl IntoIterator<Item = &'a NodeTable>) -> NodeIndex {
+        let find = |name: &Endpoint| set.find_endpoint(&name.service, &name.operation);
+        NodeIndex::of(set, tables, find)
+    }
+
+    /// Returns the index of the tables of many parents over a set.
+    pub fn of_tables(set: &TraceSet, tables: &NodeTables) -> NodeIndex {
+        let find = |name: &Endpoint| set.find_endpoint(&name.service, &name.operation);
+        let known: Vec<Option<EndpointId>> = tables.names.iter().map(find).collect();
+        NodeIndex::of(set, &tables.of, |number| known[*number as usize])
+    }
+
+    fn of<'a, Name: 'a>(
+        set: &TraceSet,
+        tables: impl IntoIterator<Item = &'a NodeTable<Name>>,
+        find: impl Fn(&Name) -> Option<EndpointId>,
+    ) -> NodeIndex {
         let mut index = NodeIndex {
             parents: vec![NO_ROW; set.endpoints().len()],
             slots: HashMap::default(),
@@ -213,12 +227,10 @@ impl NodeIndex {
         };
         for (number, table) in tables.into_iter().enumerate() {
             index.others.push(table.others.unwrap_or(NO_ROW));
-            let Some(parent) = set.find_endpoint(&table.parent.service, &table.parent.operation) else {
-                continue;
-            };
+            let Some(parent) = find(&table.parent) else { continue };
             index.parents[parent.0 as usize] = number as u32;
             for callee in &table.callees {
-                if let Some(endpoint) = set.find_endpoint(&callee.name.service, &callee.name.operation) {
+                if let Some(endpoint) = find(&callee.name) {
                     let slot = Slot { base: callee.base, kept: callee.kept };
                     index.slots.insert((number as u32, endpoint.0), slot);
                 }
@@ -279,6 +291,7 @@ impl NodeIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flow::Callee;
 
     fn callees(counts: &[(&str, u32)]) -> Callees {
         let callee = |most: u32| Callee { most, invocations: u64::from(most), has_calls: false };

@@ -1,13 +1,12 @@
 //! The passes of execution flows: what a worker does in each.
 
 use crate::EngineError;
-use crate::flame::pack_sorted;
 use crate::flow::paper::{InvocationKey, PredictorTraining, Predictors};
 use crate::flow::placed::TimedSpans;
 use crate::flow::variants::{VariantBinder, VariantCounter, VariantSampler, VariantStep};
 use crate::flow::{
-    ArgumentRun, Bindings, CallPair, CalleeCounter, Callees, CalleesFor, CallsOf, CapacityRun, Changes,
-    FlowGraph, FlowModel, FlowSample, FlowWalk, Invocations, KeyFinder, NodeIndex, NodeTable, PairCounts,
+    ArgumentRun, Bindings, CallPair, CalleeCounter, CalleesFor, CallsOf, CapacityRun, Changes, FlowGraph,
+    FlowModel, FlowSample, FlowWalk, Invocations, KeyFinder, NodeIndex, NodeTable, NodeTables, PairCounts,
     PartTimesRun, SavingsRun, SerialRun, Tester, Trainer, TrialsRun, VariantCallees, WhatIfRun,
     WhichRequests, Within,
 };
@@ -15,7 +14,6 @@ use crate::requests::{RootEndpoint, Selection};
 use pathlight_base::encoding;
 use pathlight_trace::{Endpoint, Overlap, RequestRoots, TraceSet};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Pass of every worker for a flow.
@@ -24,17 +22,17 @@ pub(crate) enum FlowPass {
     /// Callees of one parent or of all.
     Callees { parent: Option<Endpoint>, wanted: CalleesFor },
     /// Keys of the invocations that start at these instants.
-    Keys { tables: Vec<NodeTable>, starts_us: Vec<u64> },
+    Keys { tables: NodeTables, starts_us: Vec<u64> },
     /// Invocations before the cuts.
-    Train { tables: Vec<NodeTable>, cuts: Vec<Option<InvocationKey>> },
+    Train { tables: NodeTables, cuts: Vec<Option<InvocationKey>> },
     /// Estimates of the others.
-    Test { tables: Vec<NodeTable>, cuts: Vec<Option<InvocationKey>>, predictors: Vec<Predictors> },
+    Test { tables: NodeTables, cuts: Vec<Option<InvocationKey>>, predictors: Vec<Predictors> },
     /// All that a drawing shows but the edges that bind.
     Sample { table: NodeTable },
     /// The edges that bind.
     Bind { table: NodeTable, flow: FlowGraph },
     /// Pairs of all parents.
-    Pairs { tables: Vec<NodeTable> },
+    Pairs { tables: NodeTables },
     /// Latencies before and after a change: of requests, and of these calls.
     WhatIf { model: FlowModel, changes: Changes, calls: CallsOf },
     /// Savings of every endpoint.
@@ -70,9 +68,6 @@ impl FlowPass {
         selection.filters.is_empty() && !is_within
     }
 }
-
-/// Callees with starts, by parent.
-pub(crate) type CalleesPartial = BTreeMap<Endpoint, (Callees, Vec<u64>)>;
 
 /// Partials of passes that a what-if repeats with every move of a slider.
 #[derive(Default)]
@@ -152,17 +147,33 @@ impl Running {
                 Running::Callees(Box::new(CalleeCounter::new(set, parent.as_ref(), within, *wanted)))
             }
             FlowPass::Keys { tables, starts_us } => {
-                let found = KeyFinder { starts_us: starts_us.clone(), keys: vec![Vec::new(); tables.len()] };
-                Running::Keys(Box::new(Invocations::new(NodeIndex::new(set, tables), within, None, found)))
+                let found =
+                    KeyFinder { starts_us: starts_us.clone(), keys: vec![Vec::new(); tables.of.len()] };
+                Running::Keys(Box::new(Invocations::new(
+                    NodeIndex::of_tables(set, tables),
+                    within,
+                    None,
+                    found,
+                )))
             }
             FlowPass::Train { tables, cuts } => {
-                let trainings = tables.iter().map(|table| PredictorTraining::new(table.len)).collect();
+                let trainings = tables.each(PredictorTraining::new);
                 let trainer = Trainer { cuts: cuts.clone(), trainings };
-                Running::Train(Box::new(Invocations::new(NodeIndex::new(set, tables), within, None, trainer)))
+                Running::Train(Box::new(Invocations::new(
+                    NodeIndex::of_tables(set, tables),
+                    within,
+                    None,
+                    trainer,
+                )))
             }
             FlowPass::Test { tables, cuts, predictors } => {
                 let tester = Tester::new(cuts.clone(), predictors.clone());
-                Running::Test(Box::new(Invocations::new(NodeIndex::new(set, tables), within, None, tester)))
+                Running::Test(Box::new(Invocations::new(
+                    NodeIndex::of_tables(set, tables),
+                    within,
+                    None,
+                    tester,
+                )))
             }
             FlowPass::Sample { table } => {
                 let sample = FlowSample::new(table.len);
@@ -177,9 +188,9 @@ impl Running {
                 ))
             }
             FlowPass::Pairs { tables } => {
-                let counts: Vec<PairCounts> = tables.iter().map(|table| PairCounts::new(table.len)).collect();
+                let counts = tables.each(PairCounts::new);
                 Running::Pairs(Box::new(Invocations::new(
-                    NodeIndex::new(set, tables),
+                    NodeIndex::of_tables(set, tables),
                     within,
                     Some(overlap),
                     counts,
@@ -247,14 +258,7 @@ impl Running {
     /// Returns the partial.
     fn finish(self, set: &TraceSet) -> Vec<u8> {
         match self {
-            Running::Callees(counter) => {
-                let mut found: CalleesPartial = counter.finish(set);
-                for (_, starts) in found.values_mut() {
-                    starts.sort_unstable();
-                    *starts = pack_sorted(std::mem::take(starts));
-                }
-                encoding::write(&found)
-            }
+            Running::Callees(counter) => encoding::write(&counter.finish(set)),
             Running::Keys(visit) => encoding::write(&visit.observer.keys),
             Running::Train(visit) => encoding::write(&visit.observer.trainings),
             Running::Test(visit) => encoding::write(&visit.observer.estimates),

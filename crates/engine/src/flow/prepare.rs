@@ -6,8 +6,8 @@
 //! invocation, across a pause, of two calls that other invocations have in the other order.
 
 use super::changes::scaled_us;
-use super::{Changes, Child, FlowGraph, NodeIndex, NodeTable, Order, PairCounts, Relation};
-use pathlight_trace::{NO_ROW, Overlap, Role, TraceSet, Tree};
+use super::{Changes, Child, FlowGraph, NodeIndex, NodeTables, Order, PairCounts, Relation};
+use pathlight_trace::{Endpoint, NO_ROW, Overlap, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowModel {
     /// Nodes by parent.
-    pub tables: Vec<NodeTable>,
+    pub tables: NodeTables,
     /// The flow of each table.
     pub flows: Vec<FlowGraph>,
     /// Of each table, the pairs of nodes that stand in either order.
@@ -25,7 +25,7 @@ pub struct FlowModel {
 
 impl FlowModel {
     /// Returns what the counts of each table say.
-    pub fn new(tables: Vec<NodeTable>, counts: &[PairCounts], tau_ppm: u32) -> FlowModel {
+    pub fn new(tables: NodeTables, counts: &[PairCounts], tau_ppm: u32) -> FlowModel {
         let flows = counts.iter().map(|pairs| pairs.flow(tau_ppm)).collect();
         FlowModel { tables, flows, either: counts.iter().map(PairCounts::either_order).collect() }
     }
@@ -188,34 +188,30 @@ pub(super) struct Preparer {
 
 impl Preparer {
     pub fn new(set: &TraceSet, model: Arc<FlowModel>, overlap: Overlap, changes: &Changes) -> Preparer {
-        let mut removed = vec![Vec::new(); model.tables.len()];
+        let tables = &model.tables;
+        let mut removed = vec![Vec::new(); tables.of.len()];
         for change in &changes.parallel {
-            let parent = (change.service.as_str(), change.operation.as_str());
-            let at = model
-                .tables
-                .iter()
-                .position(|t| (t.parent.service.as_str(), t.parent.operation.as_str()) == parent);
-            let Some(at) = at else { continue };
-            let nodes = (model.tables[at].find(&change.first), model.tables[at].find(&change.second));
-            if let (Some(a), Some(b)) = nodes {
+            let parent = Endpoint::new(&change.service, &change.operation);
+            let Some(at) = tables.place(&parent) else { continue };
+            let table = tables.named(at);
+            if let (Some(a), Some(b)) = (table.find(&change.first), table.find(&change.second)) {
                 removed[at].extend([(a, b), (b, a)]);
             }
         }
-        let mut beside = vec![Vec::new(); model.tables.len()];
+        let mut beside = vec![Vec::new(); tables.of.len()];
         for calls in &changes.beside {
-            let tables = model.tables.iter().zip(&mut beside);
-            for (table, groups) in tables.filter(|(table, _)| table.parent == calls.parent) {
-                let called = table.callees.iter().filter(|callee| calls.callees.contains(&callee.name));
-                let mut group = vec![false; table.len as usize];
-                for callee in called {
-                    let nodes = callee.kept + u32::from(callee.has_rest);
-                    (callee.base..callee.base + nodes).for_each(|node| group[node as usize] = true);
-                }
-                groups.push(group);
+            let Some(at) = tables.place(&calls.parent) else { continue };
+            let table = tables.named(at);
+            let called = table.callees.iter().filter(|callee| calls.callees.contains(&callee.name));
+            let mut group = vec![false; table.len as usize];
+            for callee in called {
+                let nodes = callee.kept + u32::from(callee.has_rest);
+                (callee.base..callee.base + nodes).for_each(|node| group[node as usize] = true);
             }
+            beside[at].push(group);
         }
         Preparer {
-            index: NodeIndex::new(set, &model.tables),
+            index: NodeIndex::of_tables(set, &model.tables),
             model,
             overlap,
             removed,

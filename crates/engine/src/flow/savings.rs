@@ -137,7 +137,8 @@ pub struct SavingsReport {
     pub endpoints: Vec<EndpointSaving>,
 }
 
-fn merge_sorted(lists: &mut Vec<u64>, packed: Vec<u64>) {
+/// Adds values to others, both in the form of `pack_sorted`.
+pub(super) fn merge_sorted(lists: &mut Vec<u64>, packed: Vec<u64>) {
     let mut values = unpack_sorted(std::mem::take(lists));
     values.append(&mut unpack_sorted(packed));
     values.sort();

@@ -244,11 +244,13 @@ impl Parent {
     fn callees(&self, endpoints: &[Endpoint]) -> Callees {
         let callees = self.callees.iter();
         let named = callees.map(|callee| (endpoints[callee.endpoint as usize].clone(), callee.facts));
+        let mut named: Vec<(Endpoint, Callee)> = named.collect();
+        named.compact_sort_by(|a, b| a.0.cmp(&b.0));
         Callees {
             invocations: self.invocations,
             childless: self.childless,
             most: self.most,
-            callees: named.collect(),
+            callees: named,
             ..Callees::default()
         }
     }

@@ -4,7 +4,7 @@ use super::parent_of;
 use crate::EngineError;
 use crate::flow::paper::{FlowSettings, InvocationKey, PredictorTraining};
 use crate::flow::passes::FlowPass;
-use crate::flow::{CalleesFor, Estimates, EvaluationReport, NodeTable};
+use crate::flow::{CalleesFor, Estimates, EvaluationReport};
 use crate::requests::Selection;
 use crate::run::Ask;
 use crate::run::query::Query;
@@ -48,23 +48,20 @@ impl Query for FlowEvaluation {
         let parent = parent_of(&selection);
         // A parent that was chosen is compared whatever its size.
         let least = if parent.is_none() { min_children } else { 0 };
-        let (mut tables, mut starts_us, mut ranks) = (Vec::new(), Vec::new(), Vec::new());
-        let mut counts = (0, 0);
-        for (name, (callees, mut starts)) in
-            workers.callees(&selection, parent.clone(), CalleesFor::Prediction).await?
-        {
-            if callees.most < least {
-                continue;
-            }
-            starts.sort_unstable();
+        let (mut starts_us, mut ranks, mut counts) = (Vec::new(), Vec::new(), (0, 0));
+        let found = workers.callees(&selection, parent.clone(), CalleesFor::Prediction).await?;
+        let tables = found.tables(|parent| {
+            let starts = parent.starts_us();
             let half = starts.len() / 2;
-            let Some(&start) = starts.get(half) else { continue };
+            let Some(&start) = starts.get(half).filter(|_| parent.callees.most >= least) else {
+                return false;
+            };
             counts = (counts.0 + half as u64, counts.1 + (starts.len() - half) as u64);
             ranks.push(half - starts.partition_point(|&s| s < start));
             starts_us.push(start);
-            tables.push(NodeTable::new(name, &callees));
-        }
-        let mut keys: Vec<Vec<InvocationKey>> = vec![Vec::new(); tables.len()];
+            true
+        });
+        let mut keys: Vec<Vec<InvocationKey>> = tables.each(|_| Vec::new());
         let pass = FlowPass::Keys { tables: tables.clone(), starts_us };
         for part in workers.flow::<Vec<Vec<InvocationKey>>>(&selection, pass).await? {
             keys.iter_mut().zip(part).for_each(|(into, from)| into.extend(from));
@@ -75,14 +72,13 @@ impl Query for FlowEvaluation {
                 keys.into_iter().nth(rank)
             })
             .collect();
-        let mut trainings: Vec<PredictorTraining> =
-            tables.iter().map(|table| PredictorTraining::new(table.len)).collect();
+        let mut trainings = tables.each(PredictorTraining::new);
         let pass = FlowPass::Train { tables: tables.clone(), cuts: cuts.clone() };
         for part in workers.flow::<Vec<PredictorTraining>>(&selection, pass).await? {
             trainings.iter_mut().zip(part).for_each(|(into, from)| into.merge(from));
         }
         let predictors = trainings.into_iter().map(|training| training.finish(settings)).collect();
-        let parents = tables.len() as u64;
+        let parents = tables.of.len() as u64;
         let mut estimates = Estimates::default();
         for part in workers.flow(&selection, FlowPass::Test { tables, cuts, predictors }).await? {
             estimates.merge(part);

@@ -33,10 +33,11 @@ pub use what_if::WhatIf;
 pub(crate) use what_if::what_if;
 
 use crate::EngineError;
-use crate::flame::unpack_sorted;
 use crate::flow::paper::FlowSettings;
-use crate::flow::passes::{CalleesPartial, FlowPass};
-use crate::flow::{Bindings, Callees, CalleesFor, FlowModel, FlowReport, FlowSample, NodeTable, PairCounts};
+use crate::flow::passes::FlowPass;
+use crate::flow::{
+    Bindings, Callees, CalleesByParent, CalleesFor, FlowModel, FlowReport, FlowSample, NodeTable, PairCounts,
+};
 use crate::requests::{RootEndpoint, Selection};
 use crate::run::pass::Pass;
 use crate::run::query::Query;
@@ -105,14 +106,13 @@ impl Workers {
         selection: &Selection,
         parent: Option<Endpoint>,
         wanted: CalleesFor,
-    ) -> Result<CalleesPartial, EngineError> {
-        Ok(merge_callees(self.flow(selection, FlowPass::Callees { parent, wanted }).await?))
+    ) -> Result<CalleesByParent, EngineError> {
+        Ok(CalleesByParent::merge(self.flow(selection, FlowPass::Callees { parent, wanted }).await?))
     }
 
     /// Returns the callees of one parent, for a drawing.
     async fn drawn_callees(&self, selection: &Selection, parent: &Endpoint) -> Result<Callees, EngineError> {
-        let found = self.callees(selection, Some(parent.clone()), CalleesFor::Drawing).await?;
-        Ok(found.into_iter().next().map(|(_, (callees, _))| callees).unwrap_or_default())
+        Ok(self.callees(selection, Some(parent.clone()), CalleesFor::Drawing).await?.only())
     }
 }
 
@@ -135,26 +135,11 @@ pub(crate) async fn model(
     settings: FlowSettings,
 ) -> Result<FlowModel, EngineError> {
     let selection = selection.of_all_requests();
-    let found = workers.callees(&selection, None, CalleesFor::Model).await?;
-    let tables: Vec<NodeTable> =
-        found.into_iter().map(|(name, (callees, _))| NodeTable::new(name, &callees)).collect();
-    let mut pairs: Vec<PairCounts> = tables.iter().map(|table| PairCounts::new(table.len)).collect();
+    let tables = workers.callees(&selection, None, CalleesFor::Model).await?.tables(|_| true);
+    let mut pairs = tables.each(PairCounts::new);
     let pass = FlowPass::Pairs { tables: tables.clone() };
     for part in workers.flow::<Vec<PairCounts>>(&selection, pass).await? {
         pairs.iter_mut().zip(&part).for_each(|(into, from)| into.merge(from));
     }
     Ok(FlowModel::new(tables, &pairs, settings.tau_ppm))
-}
-
-fn merge_callees(parts: Vec<CalleesPartial>) -> CalleesPartial {
-    let mut sum = CalleesPartial::new();
-    for part in parts {
-        for (name, (callees, starts)) in part {
-            let into = sum.entry(name).or_default();
-            into.0.merge(callees);
-            into.1.extend(unpack_sorted(starts));
-        }
-    }
-    sum.retain(|_, (callees, _)| callees.invocations > 0);
-    sum
 }

@@ -6,6 +6,7 @@ use crate::flow::{CalleesFor, FlowParent, NodeTable};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::workers::Workers;
+use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
 /// Reports the endpoints that have a flow.
@@ -25,15 +26,15 @@ impl Query for FlowParents {
             return Ok(summary.flow_parents(&choice, parent_of(&selection).as_ref())?);
         }
         let found = workers.callees(&selection, parent_of(&selection), CalleesFor::Drawing).await?;
-        let parents = found.into_iter().map(|(name, (callees, _))| FlowParent {
-            invocations: callees.invocations,
-            childless: callees.childless,
-            nodes: NodeTable::new(name.clone(), &callees).len,
-            most_calls: callees.most,
-            calls_us: callees.calls_us,
-            recoverable_us: callees.recoverable_us,
-            service: name.service,
-            operation: name.operation,
+        let parents = found.parents().map(|(Endpoint { service, operation }, parent)| FlowParent {
+            invocations: parent.callees.invocations,
+            childless: parent.callees.childless,
+            nodes: NodeTable::new(parent.name, &parent.callees).len,
+            most_calls: parent.callees.most,
+            calls_us: parent.callees.calls_us,
+            recoverable_us: parent.callees.recoverable_us,
+            service: service.clone(),
+            operation: operation.clone(),
         });
         Ok(parents.collect())
     }

@@ -37,10 +37,9 @@ impl VariantCallees {
     /// Returns the callees of the invocations of one variant.
     pub fn of(&self, key: &VariantKey, known: &Callees, invocations: u64) -> Callees {
         let callee = |&(at, calls): &(u32, u32)| {
-            let name = self.callees.get(at as usize)?.0.clone();
-            let all = known.callees.get(&name)?;
+            let (name, all) = known.callees.get(at as usize)?;
             let most = if calls > 0 { calls } else { all.most };
-            Some((name, Callee { most, invocations, has_calls: all.has_calls }))
+            Some((name.clone(), Callee { most, invocations, has_calls: all.has_calls }))
         };
         let callees = key.calls.iter().filter_map(callee).collect();
         Callees { invocations, callees, ..Callees::default() }
