@@ -20,6 +20,7 @@ use pathlight_trace::{
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 const HISTOGRAM_BINS: u32 = 96;
 const SPARK_BINS: u32 = 24;
@@ -537,7 +538,7 @@ struct OverviewRun {
     trace: u32,
     /// Whether a tree is half loaded.
     is_loading: bool,
-    types: TypeNames,
+    types: Arc<TypeNames>,
     /// By endpoint number, as in the partial.
     endpoints: Vec<(u64, u128)>,
     /// By span of the trace under way: until when its calls have covered it.
@@ -557,7 +558,7 @@ struct OverviewRun {
 
 impl OverviewRun {
     /// Returns the pass; without `incomplete` requests whose caller is not recorded do not count.
-    pub fn new(settings: PathSettings, types: TypeNames, incomplete: bool) -> OverviewRun {
+    pub fn new(settings: PathSettings, types: Arc<TypeNames>, incomplete: bool) -> OverviewRun {
         OverviewRun {
             request_roots: if incomplete { RequestRoots::All } else { RequestRoots::Complete },
             types,

@@ -1,11 +1,11 @@
 //! The cuts that are known, and what else plans over the same data share.
 
 use super::apart::Connections;
-use crate::requests::{Cut, RangeFacts, Selection, TypeFacts};
+use crate::requests::{Cut, GroupBy, RangeFacts, Selection, TypeFacts, TypeNames};
 use crate::summaries::joined::Joined;
 use crate::verdict::Subject;
 use crate::verdict::hit::Limits;
-use pathlight_trace::{PlaceFacts, Reading};
+use pathlight_trace::{PlaceFacts, PlaceNames, Reading};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Cuts that are kept: those of both sides of a comparison, and of some ranges and filters looked at before.
@@ -14,11 +14,40 @@ pub(crate) const CUTS_KEPT: usize = 16;
 /// A cut, and what lies inside.
 pub(crate) type Known = (Cut, RangeFacts);
 
-/// What decides over request types, by reading.
-type TypesKnown = Vec<(Reading, Arc<TypeFacts>)>;
+/// What plans have found out, by what it was found for; the last [`CUTS_KEPT`]. Of several plans that have found it out, all
+/// have found the same.
+pub(crate) struct Found<K, V>(Arc<Mutex<Vec<(K, V)>>>);
 
-/// How long a subject usually takes, in some requests.
-type LimitsKnown = Vec<((Subject, Selection), Limits)>;
+impl<K, V> Default for Found<K, V> {
+    fn default() -> Found<K, V> {
+        Found(Arc::default())
+    }
+}
+
+impl<K, V> Clone for Found<K, V> {
+    fn clone(&self) -> Found<K, V> {
+        Found(Arc::clone(&self.0))
+    }
+}
+
+impl<K: PartialEq, V: Clone> Found<K, V> {
+    /// Returns what was found, if a plan has.
+    pub fn get(&self, key: &K) -> Option<V> {
+        let found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        found.iter().find(|(of, _)| of == key).map(|(_, value)| value.clone())
+    }
+
+    /// Keeps it for other plans.
+    pub fn keep(&self, key: K, value: V) -> V {
+        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        found.retain(|(of, _)| *of != key);
+        if found.len() >= CUTS_KEPT {
+            found.remove(0);
+        }
+        found.push((key, value.clone()));
+        value
+    }
+}
 
 /// The cuts that are known of some data, and what its places are called, shared by all plans over it. A new state of the
 /// data needs new ones: [`Cuts::default`].
@@ -29,10 +58,14 @@ pub struct Cuts {
     places: Arc<OnceLock<PlaceFacts>>,
     /// Facts about links, once they are known.
     connections: Arc<OnceLock<Connections>>,
-    /// What decides over request types, by reading, since names of calls are part of it.
-    types: Arc<Mutex<TypesKnown>>,
+    /// What places are called.
+    pub(crate) place_names: Found<Reading, Arc<PlaceNames>>,
+    /// What decides over request types: names of calls are part of it.
+    pub(crate) type_facts: Found<Reading, Arc<TypeFacts>>,
+    /// How requests are grouped into types.
+    pub(crate) type_names: Found<(Reading, GroupBy), Arc<TypeNames>>,
     /// How long subjects usually take, by the requests that say so.
-    limits: Arc<Mutex<LimitsKnown>>,
+    pub(crate) limits: Found<(Subject, Selection), Limits>,
     /// The summaries of all workers, once they are joined.
     summaries: Arc<OnceLock<Arc<Joined>>>,
     /// Whether any worker may have one.
@@ -50,7 +83,7 @@ pub(crate) enum Claim {
     /// Use it.
     Known(Box<Known>),
     /// Compute it.
-    Ours(ClaimedCut),
+    Ours(Box<ClaimedCut>),
     /// Wait: another plan is computing it.
     Others,
 }
@@ -101,39 +134,6 @@ impl Cuts {
         Arc::clone(self.summaries.get_or_init(|| Arc::new(joined)))
     }
 
-    /// Returns what decides over request types under a reading, if a plan has found it out.
-    pub(crate) fn types(&self, reading: Reading) -> Option<Arc<TypeFacts>> {
-        let known = self.types.lock().unwrap_or_else(PoisonError::into_inner);
-        known.iter().find(|(of, _)| *of == reading).map(|(_, facts)| Arc::clone(facts))
-    }
-
-    /// Keeps what decides over request types; of several that have found it out, all have found the same.
-    pub(crate) fn keep_types(&self, reading: Reading, facts: TypeFacts) -> Arc<TypeFacts> {
-        let mut known = self.types.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, facts)) = known.iter().find(|(of, _)| *of == reading) {
-            return Arc::clone(facts);
-        }
-        let facts = Arc::new(facts);
-        known.push((reading, Arc::clone(&facts)));
-        facts
-    }
-
-    /// Returns how long a subject usually takes in some requests, if a plan has found it out.
-    pub(crate) fn limits(&self, of: &(Subject, Selection)) -> Option<Limits> {
-        let known = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
-        known.iter().find(|(key, _)| key == of).map(|(_, limits)| limits.clone())
-    }
-
-    /// Keeps how long a subject usually takes; of several plans that have found it out, all have found the same.
-    pub(crate) fn keep_limits(&self, of: (Subject, Selection), limits: Limits) -> Limits {
-        let mut known = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= CUTS_KEPT {
-            known.remove(0);
-        }
-        known.push((of, limits.clone()));
-        limits
-    }
-
     /// Looks a cut up, or claims its place.
     pub(crate) fn claim(&self, selection: &Selection) -> Claim {
         let mut list = self.list();
@@ -154,7 +154,7 @@ impl Cuts {
             list.remove(oldest);
         }
         list.push((selection.clone(), State::Claimed));
-        Claim::Ours(ClaimedCut { cuts: self.clone(), selection: selection.clone() })
+        Claim::Ours(Box::new(ClaimedCut { cuts: self.clone(), selection: selection.clone() }))
     }
 }
 

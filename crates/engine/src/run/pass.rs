@@ -8,6 +8,7 @@ use crate::requests::{Cut, GroupBy, RequestType, RootEndpoint, Selection, TypeNa
 use pathlight_trace::{PathSettings, PlaceNames};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What every worker does once, with its own traces.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -99,9 +100,9 @@ impl Pass {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct NamedPass {
     /// What places are called, if they are not called as they were recorded.
-    pub names: Option<PlaceNames>,
+    pub names: Option<Arc<PlaceNames>>,
     /// How requests are grouped into types, if they are.
-    pub types: Option<TypeNames>,
+    pub types: Option<Arc<TypeNames>>,
     /// Whether requests whose caller is not recorded count among those of all traces.
     pub incomplete: bool,
     /// Hashes of the traces out of which and into which no link is followed, where links are; ascending.

@@ -22,8 +22,8 @@ pub(crate) type Whose = (RootEndpoint, bool);
 
 /// What tables are kept by.
 pub(crate) type TableKey = (Naming, Whose, PathSettings, Until);
-type SelectedKey = (Naming, Option<TypeNames>, Selection);
-type TypesKey = (Naming, TypeNames, Whose, PathSettings);
+type SelectedKey = (Naming, Option<Arc<TypeNames>>, Selection);
+type TypesKey = (Naming, Arc<TypeNames>, Whose, PathSettings);
 
 /// Appends to what is kept, the most recently used last, and lets the first go if there are more.
 fn keep<K, V>(list: &mut Vec<(K, Arc<V>)>, most: usize, entry: (K, Arc<V>)) -> Arc<V> {
@@ -128,7 +128,7 @@ impl Session {
     pub(crate) fn selected(
         &mut self,
         naming: Naming,
-        names: Option<&TypeNames>,
+        names: Option<&Arc<TypeNames>>,
         selection: &Selection,
         (table, whose): (&PathTable, &Whose),
     ) -> Arc<SelectedRequests> {
@@ -152,7 +152,7 @@ impl Session {
     fn types_of(
         &mut self,
         naming: Naming,
-        names: &TypeNames,
+        names: &Arc<TypeNames>,
         selection: &Selection,
         (table, whose): (&PathTable, &Whose),
     ) -> Arc<RequestTypes> {

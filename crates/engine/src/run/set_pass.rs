@@ -7,6 +7,7 @@ use pathlight_base::encoding;
 use pathlight_trace::{PathSettings, TraceSet};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A pass in one of the lists of [`passes`](crate::passes).
 pub(crate) trait Numbered {
@@ -42,7 +43,7 @@ pub(crate) trait SetPass: Numbered + Serialize + DeserializeOwned {
 /// What was found out for a pass before it is started.
 pub(crate) struct OverSet {
     /// How requests are grouped into types, if they are.
-    pub types: Option<TypeNames>,
+    pub types: Option<Arc<TypeNames>>,
     /// Whether requests whose caller is not recorded count.
     pub incomplete: bool,
     /// The summaries of the worker.

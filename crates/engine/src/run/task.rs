@@ -135,7 +135,7 @@ impl PassTask {
     ) -> Result<Option<Vec<u8>>, EngineError> {
         // What shows spans as they were recorded leaves the names for the pass that comes next.
         if self.named.pass.settings().is_some() {
-            session.name_places(self.named.names.as_ref(), self.naming);
+            session.name_places(self.named.names.as_deref(), self.naming);
         }
         let NamedPass { types, incomplete, .. } = &self.named;
         match &self.named.pass {

@@ -7,7 +7,7 @@ use super::pass::{NamedPass, Pass};
 use super::set_pass::{PackedSetPass, SetPass};
 use crate::EngineError;
 use crate::anomalies::paper::vae::TrainingProgress;
-use crate::requests::{GroupBy, TypeFacts, Until};
+use crate::requests::{GroupBy, TypeFacts, TypeNames, Until};
 use crate::verdict::hit::with_limits;
 use pathlight_base::encoding::{self, Damaged};
 use pathlight_base::steps::WorkCount;
@@ -167,14 +167,14 @@ impl Workers {
         }
         let reading = pass.settings().map_or(Reading::PLAIN, |settings| settings.reading);
         let is_named = reading.has(ReadingRule::Callees) || reading.has(ReadingRule::Templates);
-        let names = if is_named { Some(self.place_facts().await?.names(reading)) } else { None };
+        let names = if is_named { Some(self.place_names(reading).await?) } else { None };
         let types = match pass.by() {
-            Some(by @ (GroupBy::Root | GroupBy::Tag(_))) => Some(TypeFacts::default().names(by)),
+            Some(by @ (GroupBy::Root | GroupBy::Tag(_))) => Some(Arc::new(TypeFacts::default().names(by))),
             // Spans as they were written: as the papers have it.
             Some(GroupBy::Automatic) if reading == Reading::PLAIN => {
-                Some(TypeFacts::default().names(&GroupBy::Root))
+                Some(Arc::new(TypeFacts::default().names(&GroupBy::Root)))
             }
-            Some(by) => Some(self.type_facts(pass.settings().unwrap_or_default(), &names).await?.names(by)),
+            Some(by) => Some(self.type_names(pass.settings().unwrap_or_default(), &names, by).await?),
             None => None,
         };
         // Asked for, or too few traces have their root.
@@ -189,13 +189,36 @@ impl Workers {
         self.run_named(NamedPass { names, types, incomplete, apart, pass }).await
     }
 
+    /// Returns what places are called under a reading.
+    async fn place_names(&self, reading: Reading) -> Result<Arc<PlaceNames>, EngineError> {
+        let known = &self.cuts.place_names;
+        match known.get(&reading) {
+            Some(names) => Ok(names),
+            None => Ok(known.keep(reading, Arc::new(self.place_facts().await?.names(reading)))),
+        }
+    }
+
+    /// Returns how requests are grouped into types, where places have these names.
+    async fn type_names(
+        &self,
+        settings: PathSettings,
+        names: &Option<Arc<PlaceNames>>,
+        by: &GroupBy,
+    ) -> Result<Arc<TypeNames>, EngineError> {
+        let (known, key) = (&self.cuts.type_names, (settings.reading, by.clone()));
+        match known.get(&key) {
+            Some(types) => Ok(types),
+            None => Ok(known.keep(key, Arc::new(self.type_facts(settings, names).await?.names(by)))),
+        }
+    }
+
     /// Returns the facts of all workers that request types follow from, where places have these names.
     async fn type_facts(
         &self,
         settings: PathSettings,
-        names: &Option<PlaceNames>,
+        names: &Option<Arc<PlaceNames>>,
     ) -> Result<Arc<TypeFacts>, EngineError> {
-        if let Some(known) = self.cuts.types(settings.reading) {
+        if let Some(known) = self.cuts.type_facts.get(&settings.reading) {
             return Ok(known);
         }
         let mut facts = TypeFacts::default();
@@ -204,7 +227,7 @@ impl Workers {
         for part in self.run_named(pass).await? {
             facts.merge(encoding::read(&part)?);
         }
-        Ok(self.cuts.keep_types(settings.reading, facts))
+        Ok(self.cuts.type_facts.keep(settings.reading, Arc::new(facts)))
     }
 
     async fn run_named(&self, pass: NamedPass) -> Result<Vec<Vec<u8>>, EngineError> {

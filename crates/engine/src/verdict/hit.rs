@@ -129,12 +129,12 @@ pub(crate) async fn usual_limits(
     subject: &Subject,
 ) -> Result<Limits, EngineError> {
     let key = (subject.clone(), usual_requests(selection, against));
-    if let Some(known) = workers.cuts().limits(&key) {
+    if let Some(known) = workers.cuts().limits.get(&key) {
         return Ok(known);
     }
     let usual = times(workers, &key.1, std::slice::from_ref(subject)).await?;
     let found = usual.into_iter().next().map(limits).unwrap_or_default();
-    Ok(workers.cuts().keep_limits(key, found))
+    Ok(workers.cuts().limits.keep(key, found))
 }
 
 /// Returns a selection whose filters know what is usual.
