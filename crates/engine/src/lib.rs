@@ -65,6 +65,7 @@ pub mod heatmap;
 pub mod ids;
 pub mod instrument;
 pub mod load;
+mod names;
 mod passes;
 pub mod pool;
 pub mod queries;

@@ -4,9 +4,10 @@ use super::savings::merge_sorted;
 use super::walk::{answering, handed_to};
 use super::{NodeTable, NodeTables, Visit, Within};
 use crate::flame::{pack_sorted, unpack_sorted};
+use crate::names::{join_names, numbered};
 use hashbrown::HashMap;
 use pathlight_base::sort::CompactSort as _;
-use pathlight_trace::{Endpoint, NO_ROW, Role, TraceRow, TraceSet, Tree};
+use pathlight_trace::{Endpoint, Role, TraceRow, TraceSet, Tree};
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
@@ -90,24 +91,6 @@ pub struct CalleesByParent {
     names: Vec<Endpoint>,
     /// The parents, by name ascending.
     parents: Vec<Parent>,
-}
-
-/// Joins ascending lists of names; also returns, by list, where its names are in the whole.
-fn join_names(lists: Vec<Vec<Endpoint>>) -> (Vec<Endpoint>, Vec<Vec<u32>>) {
-    let mut places: Vec<Vec<u32>> = lists.iter().map(|names| vec![0; names.len()]).collect();
-    let mut all: Vec<(Endpoint, usize, usize)> = Vec::new();
-    for (list, names) in lists.into_iter().enumerate() {
-        all.extend(names.into_iter().zip(0..).map(|(name, at)| (name, list, at)));
-    }
-    all.compact_sort_by(|a, b| a.0.cmp(&b.0));
-    let mut joined: Vec<Endpoint> = Vec::new();
-    for (name, list, at) in all {
-        if joined.last() != Some(&name) {
-            joined.push(name);
-        }
-        places[list][at] = joined.len() as u32 - 1;
-    }
-    (joined, places)
 }
 
 impl CalleesByParent {
@@ -242,29 +225,23 @@ impl CalleeCounter {
         let has_spans = |counts: &Callees<u32>| counts.invocations + counts.childless > 0;
         let mut is_named: Vec<bool> = self.counts.iter().map(has_spans).collect();
         self.callees.keys().for_each(|(_, callee)| is_named[*callee as usize] = true);
-        let mut named: Vec<((&str, &str), u32)> = set.endpoints().zip(0..).collect();
-        named.retain(|(_, endpoint)| is_named[*endpoint as usize]);
-        named.compact_sort();
-        let mut number_of = vec![NO_ROW; is_named.len()];
-        named.iter().zip(0..).for_each(|((_, endpoint), number)| number_of[*endpoint as usize] = number);
-
+        let (names, number_of) = numbered(set, |endpoint| is_named[endpoint.0 as usize]);
         for ((parent, callee), facts) in self.callees {
             self.counts[parent as usize].callees.push((number_of[callee as usize], facts));
         }
         let mut parents = Vec::new();
-        for (&(_, endpoint), name) in named.iter().zip(0..) {
-            let mut callees = std::mem::take(&mut self.counts[endpoint as usize]);
+        for (endpoint, (mut callees, name)) in self.counts.into_iter().zip(number_of).enumerate() {
             if !has_spans(&callees) {
                 continue;
             }
             callees.callees.sort_unstable_by_key(|callee| callee.0);
-            let starts = self.starts.as_mut().map(|starts| std::mem::take(&mut starts[endpoint as usize]));
+            let starts = self.starts.as_mut().map(|starts| std::mem::take(&mut starts[endpoint]));
             let mut starts = starts.unwrap_or_default();
             starts.sort_unstable();
             parents.push(Parent { name, callees, starts_us: pack_sorted(starts) });
         }
-        let names = named.iter().map(|((service, operation), _)| Endpoint::new(*service, *operation));
-        CalleesByParent { names: names.collect(), parents }
+        parents.sort_unstable_by_key(|parent| parent.name);
+        CalleesByParent { names, parents }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which calls could run side by side, as far as their order says; and of these the groups whose arguments do not follow from one
 //! another.
 
-use super::observe::{RUN, SerialSums, UnitSums};
+use super::observe::{RUN, SerialSums, UnitSums, find};
 use super::{ArgumentSums, SerialGroup};
 use crate::flow::{CallsBeside, Saving};
 use pathlight_base::sort::CompactSort as _;
@@ -27,13 +27,13 @@ pub struct CallPair {
     pub second: Endpoint,
 }
 
-/// Calls that always run one after the other.
+/// Calls that always run one after the other. Names are numbers, those of the sums.
 pub struct Candidates<'a> {
     sums: &'a SerialSums,
     /// By parent and callee, the callee that it follows.
-    before: BTreeMap<(&'a Endpoint, &'a Endpoint), &'a Endpoint>,
+    before: BTreeMap<[u32; 2], u32>,
     /// Parents and callees of which the calls follow each other.
-    runs: BTreeSet<(&'a Endpoint, &'a Endpoint)>,
+    runs: BTreeSet<[u32; 2]>,
     tau_ppm: u32,
 }
 
@@ -53,59 +53,71 @@ impl<'a> Candidates<'a> {
     /// Returns the calls that run one after the other in at least `tau_ppm` millionths of the invocations that make them.
     pub fn new(sums: &'a SerialSums, tau_ppm: u32) -> Candidates<'a> {
         let mut before = BTreeMap::new();
-        for ((parent, first, second), follows) in &sums.follows {
-            let [a, b] = [first, second].map(|callee| sums.units.get(&(parent.clone(), callee.clone())));
+        for ([parent, first, second], follows) in &sums.follows {
+            let [a, b] = [first, second].map(|callee| find(&sums.units, [*parent, *callee]));
             let (Some(a), Some(b)) = (a, b) else { continue };
             let n = follows.gaps.len();
             // Both are there or neither: else whether the second is called may depend on the first. So may how often.
             let is_always = are_nearly_all(n, a.invocations().max(b.invocations()), tau_ppm)
                 && are_nearly_all(b.usual_number().1, b.invocations(), tau_ppm);
             if n >= FEWEST_PAIRS && is_always && follows.gaps.are_usual() {
-                before.insert((parent, second), first);
+                before.insert([*parent, *second], *first);
             }
         }
         let runs = sums.units.iter().filter(|(_, unit)| {
             let (n, serial, _) = unit.runs_from(least_calls(unit, tau_ppm));
             are_nearly_all(serial, n, tau_ppm) && unit.gaps.len() >= FEWEST && unit.gaps.are_usual()
         });
-        let runs = runs.map(|((parent, callee), _)| (parent, callee)).collect();
+        let runs = runs.map(|(key, _)| *key).collect();
         Candidates { sums, before, runs, tau_ppm }
     }
 
+    fn name(&self, number: u32) -> Endpoint {
+        self.sums.names[number as usize].clone()
+    }
+
     /// Returns the callees that one follows, nearest first.
-    fn ancestors(&self, parent: &'a Endpoint, callee: &'a Endpoint) -> impl Iterator<Item = &'a Endpoint> {
-        let next = move |at: &&'a Endpoint| self.before.get(&(parent, *at)).copied();
+    fn ancestors(&self, parent: u32, callee: u32) -> impl Iterator<Item = u32> {
+        let next = move |at: &u32| self.before.get(&[parent, *at]).copied();
         std::iter::successors(next(&callee), next).take(LONGEST - 1)
     }
 
     /// Returns the pairs of which it matters whether arguments follow from one another.
     pub fn pairs(&self) -> Vec<CallPair> {
-        let pair = |parent: &Endpoint, first: &Endpoint, second: &Endpoint| CallPair {
-            parent: parent.clone(),
-            first: first.clone(),
-            second: second.clone(),
+        let pair = |parent: u32, first: u32, second: u32| CallPair {
+            parent: self.name(parent),
+            first: self.name(first),
+            second: self.name(second),
         };
-        let chained = self.before.keys().flat_map(|&(parent, second)| {
+        let chained = self.before.keys().flat_map(|&[parent, second]| {
             self.ancestors(parent, second).map(move |first| pair(parent, first, second))
         });
-        let runs = self.runs.iter().map(|&(parent, callee)| pair(parent, callee, callee));
+        let runs = self.runs.iter().map(|&[parent, callee]| pair(parent, callee, callee));
         chained.chain(runs).collect()
+    }
+
+    /// Returns the pairs of which the arguments of one follow from the other: parent, first, second.
+    fn following(&self, arguments: &BTreeMap<CallPair, ArgumentSums>) -> BTreeSet<[u32; 3]> {
+        let number = |name: &Endpoint| self.sums.names.binary_search(name).ok().map(|number| number as u32);
+        let following = arguments.iter().filter(|(_, sums)| sums.do_follow());
+        let numbers =
+            |pair: &CallPair| Some([number(&pair.parent)?, number(&pair.first)?, number(&pair.second)?]);
+        following.filter_map(|(pair, _)| numbers(pair)).collect()
     }
 
     /// Returns the groups whose arguments do not follow from one another, those that could save most first.
     pub fn groups(&self, arguments: &BTreeMap<CallPair, ArgumentSums>) -> Vec<SerialGroup> {
-        let follows = |parent: &Endpoint, first: &Endpoint, second: &Endpoint| {
-            let pair = CallPair { parent: parent.clone(), first: first.clone(), second: second.clone() };
-            arguments.get(&pair).is_some_and(ArgumentSums::do_follow)
-        };
-        let mut groups: Vec<(u128, SerialGroup)> = Vec::new();
-        for &(parent, last) in self.before.keys() {
+        let following = self.following(arguments);
+        let follows = |parent: u32, first: u32, second: u32| following.contains(&[parent, first, second]);
+        // By parent, ascending.
+        let mut chains: Vec<(u32, Vec<u32>)> = Vec::new();
+        for &[parent, last] in self.before.keys() {
             if follows(parent, last, last) {
                 continue;
             }
             let mut chain = vec![last];
             for first in self.ancestors(parent, last) {
-                if follows(parent, first, first) || chain.iter().any(|second| follows(parent, first, second))
+                if follows(parent, first, first) || chain.iter().any(|&second| follows(parent, first, second))
                 {
                     break;
                 }
@@ -113,21 +125,22 @@ impl<'a> Candidates<'a> {
             }
             if chain.len() > 1 {
                 chain.reverse();
-                groups.push(self.group(parent, &chain));
+                chains.push((parent, chain));
             }
         }
         // A group that a longer one contains says nothing more.
-        let all: Vec<CallsBeside> = groups.iter().map(|(_, group)| group.calls.clone()).collect();
-        groups.retain(|(_, group)| {
-            let calls = &group.calls;
-            !all.iter().any(|other| {
-                other.parent == calls.parent
-                    && other.callees.len() > calls.callees.len()
-                    && calls.callees.iter().all(|callee| other.callees.contains(callee))
+        let is_contained = |(parent, chain): &(u32, Vec<u32>)| {
+            let from = chains.partition_point(|other| other.0 < *parent);
+            let mut of_parent = chains[from..].iter().take_while(|other| other.0 == *parent);
+            of_parent.any(|(_, other)| {
+                other.len() > chain.len() && chain.iter().all(|callee| other.contains(callee))
             })
-        });
-        let runs = self.runs.iter().filter(|(parent, callee)| !follows(parent, callee, callee));
-        groups.extend(runs.map(|&(parent, callee)| self.group(parent, &[callee])));
+        };
+        let chained = chains.iter().filter(|chain| !is_contained(chain)).cloned();
+        let runs = self.runs.iter().filter(|&&[parent, callee]| !follows(parent, callee, callee));
+        let runs = runs.map(|&[parent, callee]| (parent, vec![callee]));
+        let mut groups: Vec<(u128, SerialGroup)> =
+            chained.chain(runs).map(|(parent, callees)| self.group(parent, &callees)).collect();
         // Stable: equal ones stay by name.
         groups.compact_sort_by(|a, b| {
             b.0.cmp(&a.0).then_with(|| {
@@ -139,22 +152,21 @@ impl<'a> Candidates<'a> {
 
     /// Returns how many of the pairs are left out because the arguments of one follow from the other.
     pub fn dependent(&self, arguments: &BTreeMap<CallPair, ArgumentSums>) -> u64 {
-        let adjacent = |pair: &CallPair| {
-            pair.first == pair.second || self.before.get(&(&pair.parent, &pair.second)) == Some(&&pair.first)
+        let is_adjacent = |&[parent, first, second]: &[u32; 3]| {
+            first == second || self.before.get(&[parent, second]) == Some(&first)
         };
-        arguments.iter().filter(|(pair, sums)| adjacent(pair) && sums.do_follow()).count() as u64
+        self.following(arguments).iter().filter(|pair| is_adjacent(pair)).count() as u64
     }
 
     /// Returns a group without its savings, and what it could save at most, in microseconds over all requests.
-    fn group(&self, parent: &Endpoint, callees: &[&Endpoint]) -> (u128, SerialGroup) {
-        let unit = |callee: &Endpoint| self.sums.units.get(&(parent.clone(), callee.clone()));
+    fn group(&self, parent: u32, callees: &[u32]) -> (u128, SerialGroup) {
         let (mut most_us, mut calls, mut numbers) = (0, 0.0, (0, 0));
-        for (at, callee) in callees.iter().enumerate() {
+        for (at, &callee) in callees.iter().enumerate() {
             if let Some(before) = at.checked_sub(1).map(|before| callees[before]) {
-                let key = (parent.clone(), before.clone(), (*callee).clone());
-                most_us += self.sums.follows.get(&key).map_or(0, |follows| follows.most_us);
+                let follows = find(&self.sums.follows, [parent, before, callee]);
+                most_us += follows.map_or(0, |follows| follows.most_us);
             }
-            let Some(unit) = unit(callee) else { continue };
+            let Some(unit) = find(&self.sums.units, [parent, callee]) else { continue };
             most_us += unit.most_us;
             let least = if callees.len() > 1 { 1 } else { least_calls(unit, self.tau_ppm) };
             let (n, _, all) = unit.runs_from(least);
@@ -163,10 +175,9 @@ impl<'a> Candidates<'a> {
             let first = range.next().unwrap_or(0);
             numbers = (numbers.0 + first, numbers.1 + range.next_back().unwrap_or(first));
         }
-        let calls_of =
-            CallsBeside { parent: parent.clone(), callees: callees.iter().map(|c| (*c).clone()).collect() };
+        let callees = callees.iter().map(|callee| self.name(*callee)).collect();
         let group = SerialGroup {
-            calls: calls_of,
+            calls: CallsBeside { parent: self.name(parent), callees },
             mean_calls: calls,
             numbers,
             affected: 0,

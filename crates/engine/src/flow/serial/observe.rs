@@ -1,8 +1,10 @@
 //! How the calls of invocations follow one another, by endpoint: the first pass.
 
 use crate::flow::{Child, Order, Visit, Within};
+use crate::names::{join_names, numbered};
+use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{log_bin, log_bin_middle_us};
-use pathlight_trace::{Endpoint, EndpointId, Flags, Overlap, Role, TraceRow, TraceSet, Tree};
+use pathlight_trace::{Endpoint, Flags, Overlap, Role, TraceRow, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -103,27 +105,50 @@ pub(super) struct FollowSums {
     pub most_us: u128,
 }
 
-/// How calls follow one another: the accumulator.
+/// How calls follow one another: the accumulator. Names are numbers in one list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SerialSums {
-    /// By parent and callee.
-    pub(super) units: BTreeMap<(Endpoint, Endpoint), UnitSums>,
-    /// By parent and two callees of which the second follows the first.
-    pub(super) follows: BTreeMap<(Endpoint, Endpoint, Endpoint), FollowSums>,
+    /// The names, ascending.
+    pub(super) names: Vec<Endpoint>,
+    /// By parent and callee, ascending.
+    pub(super) units: Vec<([u32; 2], UnitSums)>,
+    /// By parent and two callees of which the second follows the first, ascending.
+    pub(super) follows: Vec<([u32; 3], FollowSums)>,
+}
+
+/// Joins sums of equal names, which become neighbours.
+fn join<const N: usize, T: Default>(all: &mut Vec<([u32; N], T)>, mut merge: impl FnMut(&mut T, T)) {
+    all.compact_sort_by_key(|(key, _)| *key);
+    all.dedup_by(|(key, sums), (into_key, into)| {
+        let is_same = key == into_key;
+        if is_same {
+            merge(into, std::mem::take(sums));
+        }
+        is_same
+    });
+}
+
+/// Returns the sums of these names.
+pub(super) fn find<const N: usize, T>(all: &[([u32; N], T)], key: [u32; N]) -> Option<&T> {
+    all.binary_search_by_key(&key, |(key, _)| *key).ok().map(|at| &all[at].1)
 }
 
 impl SerialSums {
     /// Joins accumulators of disjoint invocations; the result does not depend on their order.
-    pub fn merge(parts: Vec<SerialSums>) -> SerialSums {
-        let mut all = SerialSums::default();
-        for part in parts {
-            part.units.into_iter().for_each(|(key, sums)| all.units.entry(key).or_default().merge(sums));
-            for (key, sums) in part.follows {
-                let into = all.follows.entry(key).or_default();
-                into.gaps.merge(sums.gaps);
-                into.most_us += sums.most_us;
-            }
+    pub fn merge(mut parts: Vec<SerialSums>) -> SerialSums {
+        let lists = parts.iter_mut().map(|part| std::mem::take(&mut part.names)).collect();
+        let (names, numbers) = join_names(lists);
+        let mut all = SerialSums { names, ..SerialSums::default() };
+        for (part, numbers) in parts.into_iter().zip(&numbers) {
+            let number = |name: u32| numbers[name as usize];
+            all.units.extend(part.units.into_iter().map(|(key, sums)| (key.map(number), sums)));
+            all.follows.extend(part.follows.into_iter().map(|(key, sums)| (key.map(number), sums)));
         }
+        join(&mut all.units, UnitSums::merge);
+        join(&mut all.follows, |into, sums| {
+            into.gaps.merge(sums.gaps);
+            into.most_us += sums.most_us;
+        });
         all
     }
 }
@@ -155,7 +180,7 @@ pub struct SerialRun {
     seen: Vec<(u64, u32)>,
     invocation: u64,
     gaps: Vec<(u32, i64)>,
-    sums: FxHashMap<(u32, u32), UnitSums>,
+    sums: FxHashMap<[u32; 2], UnitSums>,
     follows: FxHashMap<[u32; 3], FollowSums>,
 }
 
@@ -178,13 +203,17 @@ impl SerialRun {
 
     /// Finishes the run; returns its accumulator.
     pub fn finish(self, set: &TraceSet) -> SerialSums {
-        let name = |number: u32| set.owned_endpoint(EndpointId(number));
-        SerialSums {
-            units: self.sums.into_iter().map(|((a, b), sums)| ((name(a), name(b)), sums)).collect(),
-            follows: (self.follows.into_iter())
-                .map(|([a, b, c], sums)| ((name(a), name(b), name(c)), sums))
-                .collect(),
-        }
+        let mut is_named = vec![false; set.endpoints().len()];
+        self.sums.keys().flatten().for_each(|endpoint| is_named[*endpoint as usize] = true);
+        let (names, number_of) = numbered(set, |endpoint| is_named[endpoint.0 as usize]);
+        let number = |endpoint: u32| number_of[endpoint as usize];
+        let mut units: Vec<([u32; 2], UnitSums)> =
+            self.sums.into_iter().map(|(key, sums)| (key.map(number), sums)).collect();
+        let mut follows: Vec<([u32; 3], FollowSums)> =
+            self.follows.into_iter().map(|(key, sums)| (key.map(number), sums)).collect();
+        units.compact_sort_by_key(|(key, _)| *key);
+        follows.compact_sort_by_key(|(key, _)| *key);
+        SerialSums { names, units, follows }
     }
 
     /// Puts the calls of the invocation at hand together by endpoint.
@@ -237,7 +266,7 @@ impl SerialRun {
         let parent = set.endpoint(tree.row(span)).0;
         let is_fine = is_fine(set, tree, span, &self.children);
         for unit in &self.units {
-            let sums = self.sums.entry((parent, unit.endpoint)).or_default();
+            let sums = self.sums.entry([parent, unit.endpoint]).or_default();
             *sums.numbers.entry(unit.calls).or_default() += u64::from(is_fine);
             let runs = sums.runs.entry(unit.calls).or_default();
             *runs = (runs.0 + 1, runs.1 + u64::from(unit.is_serial));
@@ -258,7 +287,7 @@ impl SerialRun {
         for &(unit, gap_us) in &self.gaps {
             let unit = &self.units[unit as usize];
             if unit.is_serial {
-                self.sums.entry((parent, unit.endpoint)).or_default().gaps.add(gap_us);
+                self.sums.entry([parent, unit.endpoint]).or_default().gaps.add(gap_us);
             }
         }
     }
