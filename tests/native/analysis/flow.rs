@@ -191,7 +191,7 @@ fn what_if_with(learn: &[Span], ask: &[Span], changes: &Changes, calls: &CallsOf
     let strict = Overlap::preset("strict").unwrap();
     let model = learned(&set_of(learn), strict, 1_000_000);
     let set = set_of(ask);
-    let mut run = WhatIfRun::new(&set, model.into(), strict, WhichRequests::All(None), changes, calls);
+    let mut run = WhatIfRun::new(&set, &model.into(), strict, WhichRequests::All(None), changes, calls);
     FlowWalk::new(0, PathSettings::default(), RequestRoots::All).run(&set, &mut run);
     WhatIfLatencies::merge(vec![run.finish(&set)])
 }

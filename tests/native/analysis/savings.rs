@@ -48,7 +48,7 @@ fn request(number: u64, endpoints: u64, calls: Calls, random: &mut Random) -> Ve
 fn cost(set: &TraceSet) -> usize {
     let overlap = Overlap::default();
     let model = learned(set, overlap, FlowSettings::default().tau_ppm);
-    let mut run = SavingsRun::new(set, Arc::new(model), overlap, WhichRequests::All(None));
+    let mut run = SavingsRun::new(set, &Arc::new(model), overlap, WhichRequests::All(None));
     let mut tree = Tree::default();
     tree.load(set, 0, PathSettings::default());
     run.begin(set, &tree);

@@ -1,7 +1,7 @@
 //! Drag and slack of services over all requests (`docs/definitions/execution-flow.md` section 4).
 
 use super::faster::FasterTrials;
-use super::prepare::Preparer;
+use super::prepare::{PlacedModel, Preparer};
 use super::{Changes, FlowModel, Visit, WhichRequests};
 use crate::verdict::answer_of_other_service;
 use pathlight_base::sort::CompactSort as _;
@@ -131,14 +131,14 @@ impl CapacityRun {
     /// Returns a run over the traces `set` holds now.
     pub fn new(
         set: &TraceSet,
-        model: Arc<FlowModel>,
+        model: &Arc<FlowModel>,
         overlap: Overlap,
         requests: WhichRequests,
     ) -> CapacityRun {
         let (service_of, names) = set.service_numbers();
         let new = |service| ServiceCapacity { service, ..ServiceCapacity::default() };
         CapacityRun {
-            preparer: Preparer::new(set, model, overlap, &Changes::default()),
+            preparer: Preparer::new(PlacedModel::new(set, model), overlap, &Changes::default()),
             requests,
             trials: FasterTrials::default(),
             stage: Stage::Done,

@@ -4,13 +4,10 @@
 use super::calls::CallSpans;
 use super::changes::scaled_us;
 use super::placed::{SetSpans, TimedSpans};
-use super::prepare::{Evaluator, Prepared, Preparer};
-use super::{
-    CallTimeout, ChangeOf, Changes, FlowModel, Level, SubjectChange, SubjectTime, WaitChange, WaitTime,
-};
+use super::prepare::{Evaluator, PlacedModel, Prepared, Preparer};
+use super::{CallTimeout, ChangeOf, Changes, Level, SubjectChange, SubjectTime, WaitChange, WaitTime};
 use pathlight_trace::{Endpoint, NO_ROW, Overlap, Role, TraceSet, Tree, hash_text};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 enum Stage {
     /// The next span to prepare is the one before this.
@@ -104,7 +101,7 @@ pub(super) struct ChangedTree {
 
 impl ChangedTree {
     /// Returns changes that are made in no trace yet, over the traces `set` holds now.
-    pub fn new(set: &TraceSet, model: Arc<FlowModel>, overlap: Overlap, changes: &Changes) -> ChangedTree {
+    pub fn new(set: &TraceSet, model: PlacedModel, overlap: Overlap, changes: &Changes) -> ChangedTree {
         let mut by_endpoint = vec![Vec::new(); set.endpoints().len()];
         for change in &changes.latencies {
             if let Some(endpoint) = set.find_endpoint(&change.service, &change.operation) {
@@ -116,7 +113,7 @@ impl ChangedTree {
             timeouts.map(|timeout| (CallSpans::new(set, &timeout.of), timeout.clone())).collect();
         timeouts.sort_by_key(|(_, timeout)| timeout.after_us);
         ChangedTree {
-            preparer: Preparer::new(set, model, overlap, changes),
+            preparer: Preparer::new(model, overlap, changes),
             changes: by_endpoint,
             timeouts,
             timeout_of: Vec::new(),

@@ -3,6 +3,7 @@
 
 use super::changed::ChangedTree;
 use super::changes::scaled_us;
+use super::prepare::PlacedModel;
 use super::whatif::{Shares, WhatIfLatencies};
 use super::{Changes, FlowModel, QueueName, SubjectTime};
 use crate::flame::done::{Follower, QueuedMessage, Unit, around, queue_endpoint};
@@ -65,7 +66,7 @@ impl DoneWhatIf {
     pub fn new(
         set: &TraceSet,
         follower: Follower,
-        (model, overlap): (Option<FlowModel>, Overlap),
+        (model, overlap): (Option<Arc<FlowModel>>, Overlap),
         changes: &Changes,
     ) -> DoneWhatIf {
         let mut senders: Vec<(u32, u32)> =
@@ -73,7 +74,8 @@ impl DoneWhatIf {
         senders.compact_sort();
         let queues = changes.queues.iter().map(|change| (change.queue.clone(), change.time.clone()));
         DoneWhatIf {
-            changed: model.map(|model| ChangedTree::new(set, Arc::new(model), overlap, changes)),
+            changed: model
+                .map(|model| ChangedTree::new(set, PlacedModel::new(set, &model), overlap, changes)),
             queues: queues.collect(),
             senders,
             follower,

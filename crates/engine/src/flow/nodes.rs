@@ -6,6 +6,7 @@ use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::{Endpoint, EndpointId, NO_ROW, TraceSet, Tree};
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Most nodes of a flow; beyond it repeats are folded.
 pub const MAX_NODES: usize = 512;
@@ -181,14 +182,20 @@ struct Slot {
     kept: u32,
 }
 
-/// Finds the nodes of the invocations in one set.
-pub struct NodeIndex {
+/// Where the nodes of tables are in one set.
+struct Slots {
     /// By endpoint of the set, its number among the tables, or [`NO_ROW`].
     parents: Vec<u32>,
     /// Slots by (table, callee).
-    slots: HashMap<(u32, u32), Slot, FxBuildHasher>,
+    of: HashMap<(u32, u32), Slot, FxBuildHasher>,
     /// By table, the node of callees without one.
     others: Vec<u32>,
+}
+
+/// Finds the nodes of the invocations in one set. Clones share the tables.
+#[derive(Clone)]
+pub struct NodeIndex {
+    slots: Arc<Slots>,
     children: Vec<(u64, u64, u32)>,
     /// By endpoint: the invocation that saw it last, and how often.
     seen: Vec<(u64, u32)>,
@@ -216,32 +223,31 @@ impl NodeIndex {
         tables: impl IntoIterator<Item = &'a NodeTable<Name>>,
         find: impl Fn(&Name) -> Option<EndpointId>,
     ) -> NodeIndex {
-        let mut index = NodeIndex {
-            parents: vec![NO_ROW; set.endpoints().len()],
-            slots: HashMap::default(),
-            others: Vec::new(),
-            children: Vec::new(),
-            seen: vec![(0, 0); set.endpoints().len()],
-            invocation: 0,
-            folded: Vec::new(),
-        };
+        let endpoints = set.endpoints().len();
+        let (mut parents, mut slots, mut others) = (vec![NO_ROW; endpoints], HashMap::default(), Vec::new());
         for (number, table) in tables.into_iter().enumerate() {
-            index.others.push(table.others.unwrap_or(NO_ROW));
+            others.push(table.others.unwrap_or(NO_ROW));
             let Some(parent) = find(&table.parent) else { continue };
-            index.parents[parent.0 as usize] = number as u32;
+            parents[parent.0 as usize] = number as u32;
             for callee in &table.callees {
                 if let Some(endpoint) = find(&callee.name) {
                     let slot = Slot { base: callee.base, kept: callee.kept };
-                    index.slots.insert((number as u32, endpoint.0), slot);
+                    slots.insert((number as u32, endpoint.0), slot);
                 }
             }
         }
-        index
+        NodeIndex {
+            slots: Arc::new(Slots { parents, of: slots, others }),
+            children: Vec::new(),
+            seen: vec![(0, 0); endpoints],
+            invocation: 0,
+            folded: Vec::new(),
+        }
     }
 
     /// Returns the table of an endpoint, [`NO_ROW`] if it has none.
     pub fn table_of(&self, endpoint: EndpointId) -> u32 {
-        self.parents[endpoint.0 as usize]
+        self.slots.parents[endpoint.0 as usize]
     }
 
     /// Writes the nodes of the invocation at span `parent` of a tree, whose endpoint has table `table`; in no order.
@@ -262,10 +268,10 @@ impl NodeIndex {
             }
             seen.1 += 1;
             let child = |node| Child { node, span, start_us, end_us };
-            match self.slots.get(&(table, endpoint)) {
+            match self.slots.of.get(&(table, endpoint)) {
                 Some(slot) if seen.1 <= slot.kept => out.push(child(slot.base + seen.1 - 1)),
                 Some(slot) => self.folded.push(child(slot.base + slot.kept)),
-                None => self.folded.push(child(self.others[table as usize])),
+                None => self.folded.push(child(self.slots.others[table as usize])),
             }
         }
         if self.folded.is_empty() {

@@ -34,11 +34,11 @@ pub(crate) enum FlowPass {
     /// Pairs of all parents.
     Pairs { tables: NodeTables },
     /// Latencies before and after a change: of requests, and of these calls.
-    WhatIf { model: FlowModel, changes: Changes, calls: CallsOf },
+    WhatIf { model: Arc<FlowModel>, changes: Changes, calls: CallsOf },
     /// Savings of every endpoint.
-    Savings { model: FlowModel },
+    Savings { model: Arc<FlowModel> },
     /// Drag and slack of every service.
-    Capacity { model: FlowModel },
+    Capacity { model: Arc<FlowModel> },
     /// Self times of some spans.
     PartTimes { spans: TimedSpans },
     /// How calls follow one another.
@@ -46,7 +46,7 @@ pub(crate) enum FlowPass {
     /// What tags of calls have in common.
     Arguments { pairs: Vec<CallPair> },
     /// Latencies before and after changes, each made alone.
-    Trials { model: FlowModel, trials: Vec<Changes> },
+    Trials { model: Arc<FlowModel>, trials: Vec<Changes> },
     /// Variants of an endpoint's flow.
     Variants { of: VariantCallees, step: VariantStep },
 }
@@ -197,15 +197,12 @@ impl Running {
                 )))
             }
             FlowPass::WhatIf { model, changes, calls } => {
-                let model = Arc::new(model.clone());
                 Running::WhatIf(Box::new(WhatIfRun::new(set, model, overlap, requests(), changes, calls)))
             }
             FlowPass::Savings { model } => {
-                let model = Arc::new(model.clone());
                 Running::Savings(Box::new(SavingsRun::new(set, model, overlap, requests())))
             }
             FlowPass::Capacity { model } => {
-                let model = Arc::new(model.clone());
                 Running::Capacity(Box::new(CapacityRun::new(set, model, overlap, requests())))
             }
             FlowPass::PartTimes { spans } => {
@@ -216,8 +213,7 @@ impl Running {
                 Running::Arguments(Box::new(ArgumentRun::new(set, within, pairs)))
             }
             FlowPass::Trials { model, trials } => {
-                let model = Arc::new(model.clone());
-                Running::Trials(Box::new(TrialsRun::new(set, &model, overlap, requests(), trials)))
+                Running::Trials(Box::new(TrialsRun::new(set, model, overlap, requests(), trials)))
             }
             FlowPass::Variants { of, step } => match step {
                 VariantStep::Count => Running::CountVariants(Box::new(VariantCounter::new(set, of, within))),

@@ -8,6 +8,7 @@
 use super::changes::scaled_us;
 use super::{Changes, Child, FlowGraph, NodeIndex, NodeTables, Order, PairCounts, Relation};
 use pathlight_trace::{Endpoint, NO_ROW, Overlap, Role, TraceSet, Tree};
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
@@ -28,6 +29,20 @@ impl FlowModel {
     pub fn new(tables: NodeTables, counts: &[PairCounts], tau_ppm: u32) -> FlowModel {
         let flows = counts.iter().map(|pairs| pairs.flow(tau_ppm)).collect();
         FlowModel { tables, flows, either: counts.iter().map(PairCounts::either_order).collect() }
+    }
+}
+
+/// A model with its nodes in one set.
+#[derive(Clone)]
+pub(super) struct PlacedModel {
+    model: Arc<FlowModel>,
+    index: NodeIndex,
+}
+
+impl PlacedModel {
+    /// Finds the nodes of a model in a set.
+    pub fn new(set: &TraceSet, model: &Arc<FlowModel>) -> PlacedModel {
+        PlacedModel { model: Arc::clone(model), index: NodeIndex::of_tables(set, &model.tables) }
     }
 }
 
@@ -175,10 +190,10 @@ pub(super) struct Preparer {
     model: Arc<FlowModel>,
     index: NodeIndex,
     overlap: Overlap,
-    /// Edges taken out of the flow of each table.
-    removed: Vec<Vec<(u32, u32)>>,
+    /// By table, edges taken out of its flow.
+    removed: FxHashMap<u32, Vec<(u32, u32)>>,
     /// By table, groups of nodes between which all edges are taken out: by node, whether it is one of them.
-    beside: Vec<Vec<Vec<bool>>>,
+    beside: FxHashMap<u32, Vec<Vec<bool>>>,
     order: Order,
     own: OwnTime,
     children: Vec<Child>,
@@ -187,18 +202,19 @@ pub(super) struct Preparer {
 }
 
 impl Preparer {
-    pub fn new(set: &TraceSet, model: Arc<FlowModel>, overlap: Overlap, changes: &Changes) -> Preparer {
+    pub fn new(of: PlacedModel, overlap: Overlap, changes: &Changes) -> Preparer {
+        let PlacedModel { model, index } = of;
         let tables = &model.tables;
-        let mut removed = vec![Vec::new(); tables.of.len()];
+        let mut removed: FxHashMap<u32, Vec<(u32, u32)>> = FxHashMap::default();
         for change in &changes.parallel {
             let parent = Endpoint::new(&change.service, &change.operation);
             let Some(at) = tables.place(&parent) else { continue };
             let table = tables.named(at);
             if let (Some(a), Some(b)) = (table.find(&change.first), table.find(&change.second)) {
-                removed[at].extend([(a, b), (b, a)]);
+                removed.entry(at as u32).or_default().extend([(a, b), (b, a)]);
             }
         }
-        let mut beside = vec![Vec::new(); tables.of.len()];
+        let mut beside: FxHashMap<u32, Vec<Vec<bool>>> = FxHashMap::default();
         for calls in &changes.beside {
             let Some(at) = tables.place(&calls.parent) else { continue };
             let table = tables.named(at);
@@ -208,10 +224,10 @@ impl Preparer {
                 let nodes = callee.kept + u32::from(callee.has_rest);
                 (callee.base..callee.base + nodes).for_each(|node| group[node as usize] = true);
             }
-            beside[at].push(group);
+            beside.entry(at as u32).or_default().push(group);
         }
         Preparer {
-            index: NodeIndex::of_tables(set, &model.tables),
+            index,
             model,
             overlap,
             removed,
@@ -278,16 +294,18 @@ impl Preparer {
         }
         let (start_us, end_us) = (tree.start_us[span as usize], tree.end_us[span as usize]);
         self.order.set(start_us, end_us, &self.children, Some(self.overlap));
-        self.push(table as usize, span, out);
+        self.push(table, span, out);
         1 + self.children.len()
     }
 
-    fn push(&mut self, table: usize, target: u32, out: &mut Prepared) {
-        let (order, flow, either) = (&self.order, &self.model.flows[table], &self.model.either[table]);
-        let (removed, beside) = (&self.removed[table], &self.beside[table]);
+    fn push(&mut self, table: u32, target: u32, out: &mut Prepared) {
+        let FlowModel { flows, either, .. } = &*self.model;
+        let (order, flow, either) = (&self.order, &flows[table as usize], &either[table as usize]);
+        let (removed, beside) = (self.removed.get(&table), self.beside.get(&table));
         let is_kept = |from: u32, to: u32| {
             let is_beside = |group: &Vec<bool>| group[from as usize] && group[to as usize];
-            !removed.contains(&(from, to)) && !beside.iter().any(is_beside)
+            removed.is_none_or(|removed| !removed.contains(&(from, to)))
+                && beside.is_none_or(|beside| !beside.iter().any(is_beside))
         };
         let children = order.children();
         let words = children.len().div_ceil(64);

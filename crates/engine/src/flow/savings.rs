@@ -1,7 +1,7 @@
 //! Savings of every endpoint if its own work were faster: where a week of work is best spent.
 
 use super::faster::FasterTrials;
-use super::prepare::Preparer;
+use super::prepare::{PlacedModel, Preparer};
 use super::{Changes, FlowModel, Visit, WhichRequests};
 use crate::flame::{pack_sorted, unpack_sorted};
 use crate::verdict::answer_of_other_service;
@@ -269,12 +269,12 @@ impl SavingsRun {
     /// Returns a run over the traces `set` holds now.
     pub fn new(
         set: &TraceSet,
-        model: Arc<FlowModel>,
+        model: &Arc<FlowModel>,
         overlap: Overlap,
         requests: WhichRequests,
     ) -> SavingsRun {
         SavingsRun {
-            preparer: Preparer::new(set, model, overlap, &Changes::default()),
+            preparer: Preparer::new(PlacedModel::new(set, model), overlap, &Changes::default()),
             requests,
             trials: FasterTrials::default(),
             stage: Stage::Done,

@@ -1,6 +1,7 @@
 //! Several what-ifs, each by itself, in one pass.
 
 use super::changed::ChangedTree;
+use super::prepare::PlacedModel;
 use super::savings::{ChangedLatencies, Saving};
 use super::{Changes, FlowModel, Visit, WhichRequests};
 use crate::flame::{pack_sorted, unpack_sorted};
@@ -81,6 +82,7 @@ impl TrialsRun {
         requests: WhichRequests,
         trials: &[Changes],
     ) -> TrialsRun {
+        let model = PlacedModel::new(set, model);
         let trial = |changes: &Changes| Trial {
             at: endpoints_of(set, changes),
             changed: ChangedTree::new(set, model.clone(), overlap, changes),

@@ -3,6 +3,7 @@
 use super::calls::{CallList, PackedCalls};
 use super::changed::ChangedTree;
 use super::prepare::Evaluator;
+use super::prepare::PlacedModel;
 use super::{CallTimes, CallsOf, Changes, FlowModel, Visit};
 use crate::flame::{pack_sorted, unpack_sorted};
 use pathlight_base::sort::CompactSort as _;
@@ -224,14 +225,14 @@ impl WhatIfRun {
     /// Returns a run over the traces `set` holds now.
     pub fn new(
         set: &TraceSet,
-        model: Arc<FlowModel>,
+        model: &Arc<FlowModel>,
         overlap: Overlap,
         requests: WhichRequests,
         changes: &Changes,
         calls: &CallsOf,
     ) -> WhatIfRun {
         WhatIfRun {
-            changed: ChangedTree::new(set, model, overlap, changes),
+            changed: ChangedTree::new(set, PlacedModel::new(set, model), overlap, changes),
             evaluator: Evaluator::default(),
             requests,
             cut: (0, 0),

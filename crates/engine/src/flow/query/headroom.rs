@@ -19,6 +19,7 @@ use crate::verdict::query::times;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Services and endpoints that are tried: those with the most time.
 const MOST_SERVICES: usize = 12;
@@ -85,7 +86,7 @@ fn tried(times: &ServicesPartial, savings: &SavingsReport) -> Vec<Slower> {
 
 struct Search {
     workers: Workers,
-    model: FlowModel,
+    model: Arc<FlowModel>,
     selection: Selection,
     quantile: Quantile,
     limit_us: u64,

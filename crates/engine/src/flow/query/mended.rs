@@ -10,6 +10,7 @@ use crate::run::query::Query;
 use crate::run::workers::Workers;
 use crate::verdict::{ServicePart, Subject};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Reports the latency of the selected requests if a part of a service took what it takes in other requests: learned and
 /// computed as by a what-if.
@@ -43,7 +44,7 @@ pub(crate) async fn mended(
     selection: &Selection,
     reference: &Selection,
     subjects: &[Subject],
-    model: FlowModel,
+    model: Arc<FlowModel>,
 ) -> Result<Vec<MendedLatency>, EngineError> {
     let mut found = Vec::with_capacity(subjects.len());
     for subject in subjects {

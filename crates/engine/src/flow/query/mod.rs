@@ -45,6 +45,7 @@ use crate::run::workers::Workers;
 use pathlight_trace::Endpoint;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Reports the execution flow of an endpoint; without one, the flow has no nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,7 +134,7 @@ pub(crate) async fn model(
     workers: &Workers,
     selection: &Selection,
     settings: FlowSettings,
-) -> Result<FlowModel, EngineError> {
+) -> Result<Arc<FlowModel>, EngineError> {
     let selection = selection.of_all_requests();
     let tables = workers.callees(&selection, None, CalleesFor::Model).await?.tables(|_| true);
     let mut pairs = tables.each(PairCounts::new);
@@ -141,5 +142,5 @@ pub(crate) async fn model(
     for part in workers.flow::<Vec<PairCounts>>(&selection, pass).await? {
         pairs.iter_mut().zip(&part).for_each(|(into, from)| into.merge(from));
     }
-    Ok(FlowModel::new(tables, &pairs, settings.tau_ppm))
+    Ok(Arc::new(FlowModel::new(tables, &pairs, settings.tau_ppm)))
 }

@@ -13,6 +13,7 @@ use crate::run::workers::Workers;
 use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Groups that are tried, of those that could save most.
 const TRIED: usize = 40;
@@ -42,7 +43,7 @@ pub(crate) async fn parallelise(
     workers: &Workers,
     selection: &Selection,
     settings: FlowSettings,
-    model: FlowModel,
+    model: Arc<FlowModel>,
 ) -> Result<ParalleliseReport, EngineError> {
     let whole = selection.of_all_requests();
     let sums = SerialSums::merge(workers.flow(&whole, FlowPass::Serial).await?);

@@ -9,6 +9,7 @@ use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::workers::Workers;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Reports what every endpoint below the requests of a selection would save if it were faster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +34,7 @@ impl Query for Savings {
 pub(crate) async fn savings(
     workers: &Workers,
     selection: &Selection,
-    model: FlowModel,
+    model: Arc<FlowModel>,
 ) -> Result<SavingsReport, EngineError> {
     Ok(SavingsPart::merge(workers.flow(selection, FlowPass::Savings { model }).await?).finish())
 }

@@ -20,6 +20,7 @@ use crate::verdict::{ServicePart, ServicesPartial};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Reports which endpoints and which parts of services, and how much faster, would bring a percentile of the latency of the
 /// selected requests down to a target: learned and computed as by a what-if.
@@ -133,7 +134,7 @@ struct Grown {
 
 struct Search {
     workers: Workers,
-    model: FlowModel,
+    model: Arc<FlowModel>,
     selection: Selection,
     quantile: Quantile,
     target_us: u64,

@@ -19,6 +19,7 @@ use crate::run::workers::Workers;
 use crate::verdict::hit::usual_requests;
 use futures_util::future::try_join;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Reports the requests of a selection before and after a change. Flows are learned from all traces of the selection's
 /// group, whatever its root endpoint and filters.
@@ -116,7 +117,7 @@ async fn until_done(
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct DoneWhatIfPass {
     /// `None` if only times in queues change.
-    model: Option<FlowModel>,
+    model: Option<Arc<FlowModel>>,
     changes: Changes,
 }
 
@@ -135,7 +136,7 @@ impl RequestPass for DoneWhatIfPass {
 pub(crate) async fn what_if(
     workers: &Workers,
     selection: &Selection,
-    model: FlowModel,
+    model: Arc<FlowModel>,
     changes: Changes,
     calls: CallsOf,
 ) -> Result<flow::WhatIfLatencies, EngineError> {
