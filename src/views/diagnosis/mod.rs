@@ -236,6 +236,9 @@ impl DiagnosisView {
             (DiagnosisList::Report, Some(report), _) if !report.report.is_empty() => {
                 vec![diagnosis::words::RANKED_BY.to_owned()]
             }
+            (DiagnosisList::Layers, Some(report), _) => {
+                diagnosis::words::types_left_out(&report).into_iter().collect()
+            }
             _ => Vec::new(),
         };
         let of_summary = match queries.diagnosis.get() {

@@ -9,7 +9,7 @@ use pathlight::engine::queries;
 use pathlight::engine::requests::{GroupBy, RequestTypes, Selection, TypeNames};
 use pathlight::engine::run::native::NativePool;
 use pathlight::trace::{PathSettings, Reading, SpanKind, TraceSet, Tree};
-use pathlight::view::diagnosis::words::{lines, markdown, place_name};
+use pathlight::view::diagnosis::words::{lines, markdown, place_name, types_left_out};
 use pathlight::view::json;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -256,6 +256,26 @@ fn where_no_shape_has_half_of_the_time_the_parts_are_those_of_all_shapes() {
     let spans: Vec<Span> = spans.into_iter().zip(0..).map(|(s, n)| Span { trace: n / 5 + 1, ..s }).collect();
     let report = self::report(vec![set_of(&spans)]);
     assert!(!report.report[0].types[0].spans[0].is_over_shapes);
+}
+
+#[test]
+fn of_many_request_types_layer_2_lists_those_with_the_most_time() {
+    // Ten endpoints each; the later, the slower.
+    let calls = ["b", "c", "d", "e", "f", "g", "h", "i", "j"].map(|name| (name, 1, 2));
+    let spans: Vec<Span> = (0..2_100)
+        .flat_map(|number| {
+            let mut spans = a_trace(number, 10 + number, &calls);
+            spans[0].operation = format!("r{number:04}");
+            spans
+        })
+        .collect();
+    let report = report_by(vec![set_of(&spans)], GroupBy::Root, DiagnosisSettings::default());
+    let layer = &report.layers[1];
+    assert_eq!((layer.groups_in_all, layer.groups.len()), (2_100, 2_000));
+    let listed = layer.groups.iter().map(|group| group.root.clone().unwrap().operation);
+    assert!(listed.eq((100..2_100).map(|number| format!("r{number:04}"))));
+    let words = types_left_out(&report).unwrap();
+    assert_eq!(words, "Layer 2 has the 2,000 request types with the most time, of 2,100.");
 }
 
 #[test]

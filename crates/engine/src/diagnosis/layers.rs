@@ -9,8 +9,8 @@ use pathlight_trace::Endpoint;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-/// Positions and parts of them in layer 3 and in layer 4: one trace may have a million, which nobody reads and which a page
-/// would take seconds to take over.
+/// Endpoints of the groups of layer 2, and positions and parts of them in layer 3 and in layer 4: there may be a million, which
+/// nobody reads and which a page would take seconds to take over.
 const MOST: usize = 20_000;
 
 /// One layer.
@@ -37,7 +37,8 @@ pub struct TraceGroup {
     pub normal: Option<u64>,
     /// Duration of the root span.
     pub root_us: SplitStatistic,
-    /// Layers 1 and 2: the times of every endpoint, by name.
+    /// Layers 1 and 2: the times of every endpoint, by name. Of layer 2 the groups with the most time are listed, until they
+    /// have 20,000 endpoints.
     pub endpoints: Vec<EndpointTimes>,
     /// Layers 3 and 4: how many positions its tree has.
     pub positions_in_all: u64,
@@ -91,12 +92,9 @@ pub(super) async fn layers(
     pace: &mut Pace,
 ) -> Vec<GroupingLayer> {
     let all = traces.all();
-    let (mut first, mut second) = (Vec::new(), Vec::new());
+    let mut first = Vec::new();
     if !all.is_empty() {
         first.push(by_endpoint(traces, &all, None, settings, pace).await);
-    }
-    for (kind, group) in traces.by_type(&all) {
-        second.push(by_endpoint(traces, &group, Some(kind), settings, pace).await);
     }
     let (mut shapes, mut orders) = (Vec::new(), Vec::new());
     for (_, group) in traces.by_shape(&all) {
@@ -106,10 +104,42 @@ pub(super) async fn layers(
     }
     vec![
         GroupingLayer { layer: 1, groups_in_all: first.len() as u64, groups: first },
-        GroupingLayer { layer: 2, groups_in_all: second.len() as u64, groups: second },
+        of_types(traces, &all, settings, pace).await,
         listed(traces, shapes, 3, settings, pace).await,
         listed(traces, orders, 4, settings, pace).await,
     ]
+}
+
+/// Puts groups of traces with the most time first.
+fn by_time<T>(traces: &Traces, groups: Vec<T>, of: impl Fn(&T) -> &Vec<u32>) -> Vec<T> {
+    let duration_us = |trace: &u32| u128::from(traces.traces[*trace as usize].duration_us);
+    let mut timed: Vec<(u128, T)> =
+        groups.into_iter().map(|group| (of(&group).iter().map(duration_us).sum(), group)).collect();
+    timed.compact_sort_by_key(|group| std::cmp::Reverse(group.0));
+    timed.into_iter().map(|(_, group)| group).collect()
+}
+
+/// Returns layer 2, by request type.
+async fn of_types(
+    traces: &Traces,
+    all: &[u32],
+    settings: &DiagnosisSettings,
+    pace: &mut Pace,
+) -> GroupingLayer {
+    let types = by_time(traces, traces.by_type(all), |(_, group)| group);
+    pace.spend(4 * traces.traces.len()).await;
+    let groups_in_all = types.len() as u64;
+    let (mut listed, mut left) = (Vec::new(), MOST);
+    for (kind, group) in types {
+        if left == 0 {
+            break;
+        }
+        let group = by_endpoint(traces, &group, Some(kind), settings, pace).await;
+        left = left.saturating_sub(group.endpoints.len());
+        listed.push((kind, group));
+    }
+    listed.compact_sort_by_key(|(kind, _)| *kind);
+    GroupingLayer { layer: 2, groups_in_all, groups: listed.into_iter().map(|(_, group)| group).collect() }
 }
 
 /// Returns the layer 3 or 4 of these groups: those with the most time.
@@ -121,15 +151,12 @@ async fn listed(
     pace: &mut Pace,
 ) -> GroupingLayer {
     let groups_in_all = groups.len() as u64;
-    let time =
-        |g: &Vec<u32>| -> u128 { g.iter().map(|&t| u128::from(traces.traces[t as usize].duration_us)).sum() };
-    let mut timed: Vec<(u128, Vec<u32>)> = groups.into_iter().map(|group| (time(&group), group)).collect();
-    timed.compact_sort_by_key(|g| std::cmp::Reverse(g.0));
+    let mut groups = by_time(traces, groups, |group| group);
     pace.spend(4 * traces.traces.len()).await;
-    timed.truncate(settings.groups as usize);
-    let mut out = Vec::with_capacity(timed.len());
+    groups.truncate(settings.groups as usize);
+    let mut out = Vec::with_capacity(groups.len());
     let mut left = MOST;
-    for (_, group) in &timed {
+    for group in &groups {
         out.push(by_position(traces, group, layer, &mut left, settings, pace).await);
     }
     GroupingLayer { layer, groups_in_all, groups: out }

@@ -379,6 +379,15 @@ pub fn tail_notes(report: &PlacesReport) -> Vec<String> {
     intervals.into_iter().chain(left_out(report, false)).collect()
 }
 
+/// Returns what layer 2 leaves out.
+pub fn types_left_out(report: &DiagnosisReport) -> Option<String> {
+    let layer = report.layers.iter().find(|layer| layer.layer == 2)?;
+    let (listed, of) = (layer.groups.len() as u64, layer.groups_in_all);
+    (listed < of).then(|| {
+        format!("Layer 2 has the {} with the most time, of {}.", counted(listed, "request type"), count(of))
+    })
+}
+
 /// Returns what the lists of places leave out, a sentence each: places beyond those listed, and request types that are not
 /// compared, in the tail or between two sets.
 pub fn left_out(report: &PlacesReport, are_sets: bool) -> Vec<String> {
