@@ -34,6 +34,18 @@ pub(crate) fn join_names(lists: Vec<Vec<Endpoint>>) -> (Vec<Endpoint>, Vec<Vec<u
     (joined, numbers)
 }
 
+/// Puts sums in the order of their keys, and joins those of equal keys.
+pub(crate) fn join_sums<K: Ord + Copy, T: Default>(all: &mut Vec<(K, T)>, mut merge: impl FnMut(&mut T, T)) {
+    all.compact_sort_by_key(|(key, _)| *key);
+    all.dedup_by(|(key, sums), (into_key, into)| {
+        let is_same = key == into_key;
+        if is_same {
+            merge(into, std::mem::take(sums));
+        }
+        is_same
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,7 @@
 use crate::flame::shares::FewRequests;
 use crate::flame::{Collapser, HistogramsReport};
 use crate::ids::ReportEndpoint;
+use crate::names::{join_names, join_sums, numbered};
 use crate::requests::{PercentileRange, RangeFacts};
 use crate::run::request_pass::Rows;
 use crate::verdict::ServicesPartial;
@@ -16,12 +17,12 @@ use std::collections::BTreeMap;
 /// The accumulator: times by (root endpoint, endpoint), in units of 1/256 microseconds.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ImpactPart {
-    /// Endpoints as (service, operation).
+    /// The names of endpoints, ascending.
     names: Vec<Endpoint>,
-    /// (endpoint, requests, sum of latencies) of each root endpoint.
-    roots: Vec<(u32, u64, u128)>,
-    /// (root endpoint, endpoint, sums).
-    pairs: Vec<(u32, u32, PairSums)>,
+    /// By root endpoint, ascending: requests, sum of latencies.
+    roots: Vec<(u32, (u64, u128))>,
+    /// By endpoint and root endpoint, ascending.
+    pairs: Vec<((u32, u32), PairSums)>,
     /// Each request, where they are few.
     few: FewRequests,
 }
@@ -155,68 +156,52 @@ impl ImpactPart {
                     requests: 1,
                     interior_requests: u64::from(!is_own || recurs),
                 };
-                pairs.entry((root, entry.endpoint.0)).or_default().merge(sums, units(request));
+                pairs.entry((entry.endpoint.0, root)).or_default().merge(sums, units(request));
             }
         }
-        let mut out = ImpactPart::default();
-        let mut name_of = vec![NO_ROW; set.endpoints().len()];
-        let mut name = |endpoint: u32, names: &mut Vec<Endpoint>| {
-            let place = &mut name_of[endpoint as usize];
-            if *place == NO_ROW {
-                *place = names.len() as u32;
-                names.push(set.owned_endpoint(pathlight_trace::EndpointId(endpoint)));
-            }
-            *place
+        let mut is_named = vec![false; set.endpoints().len()];
+        pairs.keys().for_each(|(endpoint, _)| is_named[*endpoint as usize] = true);
+        roots.keys().for_each(|root| is_named[*root as usize] = true);
+        let (names, number_of) = numbered(set, |endpoint| is_named[endpoint.0 as usize]);
+        let number = |endpoint: u32| number_of[endpoint as usize];
+        let few = FewRequests::observe(set, table, requests, number, |request| all.weight(request));
+        let pairs =
+            pairs.into_iter().map(|((endpoint, root), sums)| ((number(endpoint), number(root)), sums));
+        let mut out = ImpactPart {
+            names,
+            roots: roots.into_iter().map(|(root, sums)| (number(root), sums)).collect(),
+            pairs: pairs.collect(),
+            few,
         };
-        for (root, (requests, latency_us)) in roots {
-            out.roots.push((name(root, &mut out.names), requests, latency_us));
-        }
-        let mut pairs: Vec<_> = pairs.into_iter().collect();
-        pairs.compact_sort_by_key(|&(key, _)| key);
-        for ((root, endpoint), sums) in pairs {
-            let pair = (name(root, &mut out.names), name(endpoint, &mut out.names), sums);
-            out.pairs.push(pair);
-        }
-        let number = |endpoint| name(endpoint, &mut out.names);
-        out.few = FewRequests::observe(set, table, requests, number, |request| all.weight(request));
+        out.roots.sort_unstable_by_key(|(root, _)| *root);
+        out.pairs.sort_unstable_by_key(|(pair, _)| *pair);
         out
     }
 
     /// Joins parts of disjoint requests and finishes.
-    pub fn finish(parts: Vec<ImpactPart>, range: PercentileRange, facts: RangeFacts) -> ImpactReport {
-        let mut numbers: BTreeMap<Endpoint, u32> = BTreeMap::new();
-        for part in &parts {
-            for name in &part.names {
-                numbers.entry(name.clone()).or_insert(0);
-            }
+    pub fn finish(mut parts: Vec<ImpactPart>, range: PercentileRange, facts: RangeFacts) -> ImpactReport {
+        let lists = parts.iter_mut().map(|part| std::mem::take(&mut part.names)).collect();
+        let (names, numbers) = join_names(lists);
+        let (mut roots, mut pairs, mut few) = (Vec::new(), Vec::new(), Vec::new());
+        for (part, numbers) in parts.into_iter().zip(numbers) {
+            let number = |name: u32| numbers[name as usize];
+            roots.extend(part.roots.into_iter().map(|(root, sums)| (number(root), sums)));
+            let of_part = part.pairs.into_iter();
+            pairs.extend(of_part.map(|((endpoint, root), sums)| ((number(endpoint), number(root)), sums)));
+            few.push((part.few, numbers));
         }
-        for (number, place) in numbers.values_mut().enumerate() {
-            *place = number as u32;
-        }
-        let mut roots: BTreeMap<u32, (u64, u128)> = BTreeMap::new();
-        let mut pairs: BTreeMap<(u32, u32), PairSums> = BTreeMap::new();
-        let mut few = Vec::new();
-        for part in parts {
-            let number: Vec<u32> = part.names.iter().map(|name| numbers[name]).collect();
-            for (root, requests, latency_us) in part.roots {
-                let sum = roots.entry(number[root as usize]).or_default();
-                sum.0 += requests;
-                sum.1 += latency_us;
-            }
-            for (root, endpoint, sums) in part.pairs {
-                let pair = (number[endpoint as usize], number[root as usize]);
-                pairs.entry(pair).or_default().merge(sums, 1);
-            }
-            few.push((part.few, number));
-        }
-        let intervals = FewRequests::intervals(few, numbers.len(), facts.requests);
+        join_sums(&mut roots, |into, (requests, latency_us)| {
+            *into = (into.0 + requests, into.1 + latency_us);
+        });
+        join_sums(&mut pairs, |into: &mut PairSums, sums| into.merge(sums, 1));
+        let intervals = FewRequests::intervals(few, names.len(), facts.requests);
         let units = u128::from(Weight::UNITS);
         let whole = |us: u128| (us + units / 2) / units;
-        for sums in pairs.values_mut() {
+        for (_, sums) in &mut pairs {
             (sums.exclusive_us, sums.interior_us) = (whole(sums.exclusive_us), whole(sums.interior_us));
         }
         // Parts are rounded, so that their sum is the whole.
-        let facts = facts.by_weight_with_sum(pairs.values().map(|sums| sums.exclusive_us).sum());
+        let facts = facts.by_weight_with_sum(pairs.iter().map(|(_, sums)| sums.exclusive_us).sum());
         let mut report = ImpactReport { range: Some(range), facts, ..ImpactReport::default() };
         report.roots = roots
             .into_iter()
@@ -228,7 +213,7 @@ impl ImpactPart {
             .collect();
         // Stable sorts here and below: what is equal stays by name.
         report.roots.compact_sort_by_key(|root| std::cmp::Reverse(root.latency_us));
-        let mut place = vec![0; numbers.len()];
+        let mut place = vec![0; names.len()];
         for (number, root) in report.roots.iter().enumerate() {
             place[root.endpoint.index()] = number as u32;
         }
@@ -252,7 +237,7 @@ impl ImpactPart {
             row.affected.compact_sort_by_key(|affected| std::cmp::Reverse(affected.exclusive_us));
         }
         report.rows.compact_sort_by_key(|row| (!row.is_interior, std::cmp::Reverse(row.exclusive_us)));
-        report.endpoints = numbers.into_keys().collect();
+        report.endpoints = names;
         report
     }
 }

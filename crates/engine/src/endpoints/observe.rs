@@ -5,11 +5,12 @@ use crate::flame::shares::FewRequests;
 use crate::flame::wait_sums::WaitSums;
 use crate::flame::{Collapser, Contexts, Waiting, Weight};
 use crate::ids;
+use crate::names::{join_names, numbered};
 use crate::requests::{PercentileRange, RangeFacts};
 use crate::run::request_pass::Rows;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Interval, Weight as RequestWeight, WeightedSum, Weights};
-use pathlight_trace::{Endpoint, NO_ROW};
+use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
@@ -20,10 +21,13 @@ pub const CHAINS: usize = 5;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct EndpointPart {
     requests: Weights,
+    /// The names of endpoints, ascending.
+    names: Vec<Endpoint>,
+    /// One row for each name.
     rows: Vec<RowPart>,
-    /// Each request, where they are few, with its endpoints by their place in `rows`.
+    /// Each request, where they are few, with its endpoints by number.
     few: FewRequests,
-    /// By number of the row.
+    /// By number of the endpoint.
     waits: WaitSums,
     /// Exclusive time and number of requests of every calling context, for the chains.
     chains: Contexts<(WeightedSum, u64)>,
@@ -31,7 +35,6 @@ pub struct EndpointPart {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct RowPart {
-    name: Endpoint,
     spans: u64,
     errors: u64,
     /// Of each request that has the endpoint.
@@ -63,87 +66,72 @@ impl EndpointPart {
                 *count += 1;
             }
         }
-        // What waits is on a path, so its endpoint has a row.
-        let mut number_of = vec![0u32; rows.len()];
-        let mut next = 0;
-        for (row, number) in rows.iter().zip(&mut number_of) {
-            *number = next;
-            next += u32::from(row.exclusive.requests() > 0);
-        }
+        // What waits is on a path, so its endpoint has a name.
+        let is_on_path = |row: &RowPart| row.exclusive.requests() > 0;
+        let (names, number_of) = numbered(set, |endpoint| is_on_path(&rows[endpoint.0 as usize]));
         let of = |context: u32| number_of[table.contexts()[context as usize].1.0 as usize];
         let units = |request: u32| all.weight(request).units().into();
-        let waits = WaitSums::observe(set, table, requests, next as usize, of, units);
-        let names = set.endpoints();
-        let rows = rows.into_iter().zip(names).filter(|(row, _)| row.exclusive.requests() > 0);
-        let rows = rows.map(|(row, (service, operation))| RowPart {
-            name: Endpoint::new(service, operation),
+        let waits = WaitSums::observe(set, table, requests, names.len(), of, units);
+        let number = |endpoint| number_of[endpoint as usize];
+        let few = FewRequests::observe(set, table, requests, number, |request| all.weight(request));
+        let mut rows: Vec<(u32, RowPart)> =
+            number_of.iter().copied().zip(rows).filter(|(_, row)| is_on_path(row)).collect();
+        rows.compact_sort_by_key(|(number, _)| *number);
+        let rows = rows.into_iter().map(|(_, row)| RowPart {
             exclusive: row.exclusive.packed(),
             inclusive: row.inclusive.packed(),
             ..row
         });
-        EndpointPart {
-            requests: weights,
-            rows: rows.collect(),
-            few: FewRequests::observe(
-                set,
-                table,
-                requests,
-                |endpoint| number_of[endpoint as usize],
-                |request| all.weight(request),
-            ),
-            waits,
-            chains: Contexts::of_table(set, table, chains),
-        }
+        let chains = Contexts::of_table(set, table, chains);
+        EndpointPart { requests: weights, names, rows: rows.collect(), few, waits, chains }
     }
 
     /// Joins parts of disjoint requests and finishes: one row an endpoint, by (service, operation).
-    pub fn finish(parts: Vec<EndpointPart>, range: PercentileRange, facts: RangeFacts) -> EndpointsReport {
+    pub fn finish(
+        mut parts: Vec<EndpointPart>,
+        range: PercentileRange,
+        facts: RangeFacts,
+    ) -> EndpointsReport {
+        let lists = parts.iter_mut().map(|part| std::mem::take(&mut part.names)).collect();
+        let (names, numbers) = join_names(lists);
         let mut requests = Weights::default();
-        parts.iter().for_each(|part| requests.merge(&part.requests));
-        let mut rows = Vec::new();
+        let mut rows: Vec<(u32, RowPart)> = Vec::new();
         let (mut forests, mut few, mut waits) = (Vec::new(), Vec::new(), Vec::new());
-        for part in parts {
-            let names: Vec<Endpoint> = part.rows.iter().map(|row| row.name.clone()).collect();
-            few.push((part.few, names.clone()));
-            waits.push((part.waits, names));
-            rows.extend(part.rows);
+        for (part, numbers) in parts.into_iter().zip(&numbers) {
+            requests.merge(&part.requests);
+            rows.extend(numbers.iter().copied().zip(part.rows));
+            waits.push((part.waits, numbers.as_slice()));
+            few.push((part.few, numbers.clone()));
             forests.push(part.chains);
         }
-        rows.compact_sort_by(|a, b| a.name.cmp(&b.name));
+        rows.compact_sort_by_key(|(number, _)| *number);
         let contexts = Contexts::merge(forests, |into, from| {
             into.0.merge(from.0);
             into.1 += from.1;
         });
         let contexts = contexts.map(|(us, requests)| (us.rounded(), requests));
-        let mut chains = top_chains(&contexts);
-        // Every row is on a path, and so among the sorted names of the contexts.
-        let number = |name: &Endpoint| contexts.endpoints.partition_point(|known| known < name) as u32;
-        let numbers: Vec<Vec<u32>> =
-            waits.iter().map(|(_, names)| names.iter().map(number).collect()).collect();
-        let waits = waits.into_iter().zip(&numbers).map(|((waits, _), numbers)| (waits, numbers.as_slice()));
-        let waits = WaitSums::merge(waits.collect());
+        // Every endpoint with a row is on a path, so these are the same names.
+        let chains = top_chains(&contexts);
+        let waits = WaitSums::merge(waits);
         let mut waiting = waits.by_key(RequestWeight::UNITS.into());
-        let mut report = EndpointsReport { range: Some(range), facts, ..EndpointsReport::default() };
-        for same in rows.chunk_by(|a, b| a.name == b.name) {
+        let mut report =
+            EndpointsReport { range: Some(range), facts, endpoints: names, ..EndpointsReport::default() };
+        for (same, chains) in rows.chunk_by(|a, b| a.0 == b.0).zip(chains) {
+            let rows = || same.iter().map(|(_, row)| row);
             let weight =
-                |column: fn(&RowPart) -> &TimeColumn| TimeColumn::summary(same.iter().map(column), &requests);
-            let number = report.rows.len();
+                |column: fn(&RowPart) -> &TimeColumn| TimeColumn::summary(rows().map(column), &requests);
             report.rows.push(EndpointTotals {
                 exclusive_us: weight(|row| &row.exclusive),
                 inclusive_us: weight(|row| &row.inclusive),
-                requests: same.iter().map(|row| row.exclusive.requests()).sum(),
-                spans: same.iter().map(|row| row.spans).sum(),
-                errors: same.iter().map(|row| row.errors).sum(),
-                waiting: waiting(number as u32),
-                chains: chains.get_mut(number).map(std::mem::take).unwrap_or_default(),
+                requests: rows().map(|row| row.exclusive.requests()).sum(),
+                spans: rows().map(|row| row.spans).sum(),
+                errors: rows().map(|row| row.errors).sum(),
+                waiting: waiting(same[0].0),
+                chains,
                 share_interval: None,
             });
         }
-        report.endpoints = contexts.endpoints;
         report.by_weight();
-        // By name, as the rows are.
-        let place = |name: &Endpoint| report.endpoints.binary_search(name).map_or(NO_ROW, |at| at as u32);
-        let few = few.into_iter().map(|(few, names)| (few, names.iter().map(place).collect())).collect();
         if let Some(intervals) = FewRequests::intervals(few, report.rows.len(), report.facts.requests) {
             for (row, interval) in report.rows.iter_mut().zip(intervals) {
                 row.share_interval = Some(interval);

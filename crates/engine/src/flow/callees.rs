@@ -4,7 +4,7 @@ use super::savings::merge_sorted;
 use super::walk::{answering, handed_to};
 use super::{NodeTable, NodeTables, Visit, Within};
 use crate::flame::{pack_sorted, unpack_sorted};
-use crate::names::{join_names, numbered};
+use crate::names::{join_names, join_sums, numbered};
 use hashbrown::HashMap;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::{Endpoint, Role, TraceRow, TraceSet, Tree};
@@ -48,15 +48,10 @@ impl Callees<u32> {
         self.calls_us += other.calls_us;
         self.recoverable_us += other.recoverable_us;
         self.callees.extend(other.callees);
-        self.callees.sort_unstable_by_key(|callee| callee.0);
-        self.callees.dedup_by(|(name, callee), (into_name, into)| {
-            let is_same = name == into_name;
-            if is_same {
-                into.most = into.most.max(callee.most);
-                into.invocations += callee.invocations;
-                into.has_calls |= callee.has_calls;
-            }
-            is_same
+        join_sums(&mut self.callees, |into, callee| {
+            into.most = into.most.max(callee.most);
+            into.invocations += callee.invocations;
+            into.has_calls |= callee.has_calls;
         });
     }
 }

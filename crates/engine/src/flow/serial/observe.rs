@@ -1,7 +1,7 @@
 //! How the calls of invocations follow one another, by endpoint: the first pass.
 
 use crate::flow::{Child, Order, Visit, Within};
-use crate::names::{join_names, numbered};
+use crate::names::{join_names, join_sums, numbered};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{log_bin, log_bin_middle_us};
 use pathlight_trace::{Endpoint, Flags, Overlap, Role, TraceRow, TraceSet, Tree};
@@ -116,18 +116,6 @@ pub struct SerialSums {
     pub(super) follows: Vec<([u32; 3], FollowSums)>,
 }
 
-/// Joins sums of equal names, which become neighbours.
-fn join<const N: usize, T: Default>(all: &mut Vec<([u32; N], T)>, mut merge: impl FnMut(&mut T, T)) {
-    all.compact_sort_by_key(|(key, _)| *key);
-    all.dedup_by(|(key, sums), (into_key, into)| {
-        let is_same = key == into_key;
-        if is_same {
-            merge(into, std::mem::take(sums));
-        }
-        is_same
-    });
-}
-
 /// Returns the sums of these names.
 pub(super) fn find<const N: usize, T>(all: &[([u32; N], T)], key: [u32; N]) -> Option<&T> {
     all.binary_search_by_key(&key, |(key, _)| *key).ok().map(|at| &all[at].1)
@@ -144,8 +132,8 @@ impl SerialSums {
             all.units.extend(part.units.into_iter().map(|(key, sums)| (key.map(number), sums)));
             all.follows.extend(part.follows.into_iter().map(|(key, sums)| (key.map(number), sums)));
         }
-        join(&mut all.units, UnitSums::merge);
-        join(&mut all.follows, |into, sums| {
+        join_sums(&mut all.units, UnitSums::merge);
+        join_sums(&mut all.follows, |into, sums| {
             into.gaps.merge(sums.gaps);
             into.most_us += sums.most_us;
         });
