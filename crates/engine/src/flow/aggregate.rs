@@ -13,8 +13,14 @@ pub struct PairCounts {
     present: Vec<u32>,
     /// At `to * nodes + from`: invocations in which `to` waits for `from`.
     before: Vec<u32>,
-    /// At `max * nodes + min`: invocations that have both.
+    /// At [`place`]: invocations that have both.
     both: Vec<u32>,
+}
+
+/// Returns the place of two nodes, which may be one, in a list of all pairs without order: those of the greatest node come last.
+fn place(a: usize, b: usize) -> usize {
+    let (least, greatest) = (a.min(b), a.max(b));
+    greatest * (greatest + 1) / 2 + least
 }
 
 fn short(count: u64) -> u32 {
@@ -33,7 +39,7 @@ impl PairCounts {
             invocations: 0,
             present: vec![0; n],
             before: vec![0; n * n],
-            both: vec![0; n * n],
+            both: vec![0; place(0, n)],
         }
     }
 
@@ -50,8 +56,7 @@ impl PairCounts {
                 row[children[from as usize].node as usize] += 1;
             }
             for other in &children[..p] {
-                let other = other.node as usize;
-                self.both[node.max(other) * n + node.min(other)] += 1;
+                self.both[place(node, other.node as usize)] += 1;
             }
         }
     }
@@ -67,7 +72,7 @@ impl PairCounts {
     pub fn set(&mut self, (a, b): (u32, u32), both: u64, before: [u64; 2]) {
         let n = self.nodes as usize;
         let (a, b) = (a as usize, b as usize);
-        self.both[a.max(b) * n + a.min(b)] = short(both);
+        self.both[place(a, b)] = short(both);
         (self.before[b * n + a], self.before[a * n + b]) = (short(before[0]), short(before[1]));
     }
 
@@ -94,7 +99,7 @@ impl PairCounts {
     pub fn support(&self, from: u32, to: u32) -> (u32, u32) {
         let n = self.nodes as usize;
         let (from, to) = (from as usize, to as usize);
-        (self.before[to * n + from], self.both[from.max(to) * n + from.min(to)])
+        (self.before[to * n + from], self.both[place(from, to)])
     }
 
     /// Returns the aggregate flow: every edge that holds in at least `tau_ppm` millionths of the invocations that have
