@@ -192,61 +192,55 @@ impl Dictionary {
     /// Joins dictionaries; also returns the new number of each call path and of each cell of every one.
     pub(super) fn merge(parts: Vec<Dictionary>) -> (Dictionary, Vec<Numbers>) {
         let (mut forests, mut rest) = (Vec::new(), Vec::new());
-        for (part, dictionary) in parts.into_iter().enumerate() {
-            let mut node = 0;
-            rest.push((
-                dictionary.sets,
-                dictionary.cells,
-                dictionary.paths.endpoints.clone(),
-                vec![NO_ROW; dictionary.paths.nodes.len()],
-            ));
-            forests.push(dictionary.paths.map(|()| {
-                node += 1;
-                vec![(part, node - 1)]
-            }));
+        for Dictionary { paths, sets, cells } in parts {
+            rest.push((paths.endpoints.clone(), sets, cells));
+            forests.push(paths);
         }
-        let merged = Contexts::merge(forests, |into: &mut Vec<(usize, usize)>, from| into.extend(from));
-        let mut number = 0;
-        let paths = merged.map(|olds| {
-            for (part, old) in olds {
-                rest[part].3[old] = number;
-            }
-            number += 1;
-        });
+        let (paths, nodes) = Contexts::merge_placed(forests, |(), ()| {});
         let number_of = |name: &Endpoint| paths.endpoints.binary_search(name).map_or(NO_ROW, |n| n as u32);
+        let numbers_of = |names: &[Endpoint]| names.iter().map(number_of).collect::<Vec<u32>>();
         let mut sets: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
-        for (part_sets, _, names, _) in &mut rest {
-            let numbers: Vec<u32> = names.iter().map(number_of).collect();
+        for (names, part_sets, _) in &mut rest {
+            let names = numbers_of(names);
             for set in part_sets {
-                set.iter_mut().for_each(|endpoint| *endpoint = numbers[*endpoint as usize]);
+                set.iter_mut().for_each(|endpoint| *endpoint = names[*endpoint as usize]);
                 set.sort_unstable();
                 sets.insert(set.clone(), 0);
             }
         }
         sets.values_mut().zip(0..).for_each(|(number, next)| *number = next);
-        let mut all: Vec<CellKey> = Vec::new();
-        for (part_sets, cells, names, nodes) in &mut rest {
-            for cell in cells {
-                cell.context = nodes[cell.context as usize];
-                cell.condition = match cell.kind {
+        // Each with its place among the cells of all parts, one part after the other.
+        let mut all: Vec<(CellKey, u32)> =
+            Vec::with_capacity(rest.iter().map(|(_, _, cells)| cells.len()).sum());
+        for ((names, part_sets, cells), nodes) in rest.iter().zip(&nodes) {
+            let names = numbers_of(names);
+            let part_sets: Vec<u32> = part_sets.iter().map(|set| sets[set]).collect();
+            for &CellKey { kind, context, condition } in cells {
+                let context = nodes[context as usize];
+                let condition = match kind {
                     FactKind::Calls | FactKind::SelfTime | FactKind::TotalTime | FactKind::Latency => {
-                        sets[&part_sets[cell.condition as usize]]
+                        part_sets[condition as usize]
                     }
-                    FactKind::After | FactKind::Wait if cell.condition != NO_ROW => {
-                        number_of(&names[cell.condition as usize])
-                    }
-                    _ => cell.condition,
+                    FactKind::After | FactKind::Wait if condition != NO_ROW => names[condition as usize],
+                    _ => condition,
                 };
-                all.push(*cell);
+                all.push((CellKey { kind, context, condition }, all.len() as u32));
             }
         }
         all.sort_unstable();
-        all.dedup();
-        let place = |cell: &CellKey| all.binary_search(cell).map_or(NO_ROW, |n| n as u32);
-        let numbers =
-            rest.iter().map(|(_, cells, _, nodes)| (nodes.clone(), cells.iter().map(place).collect()));
+        let mut numbers = vec![NO_ROW; all.len()];
+        let mut cells = Vec::with_capacity(all.len());
+        for same in all.chunk_by(|a, b| a.0 == b.0) {
+            same.iter().for_each(|&(_, place)| numbers[place as usize] = cells.len() as u32);
+            cells.push(same[0].0);
+        }
+        let mut numbers = numbers.into_iter();
+        let numbers = nodes
+            .into_iter()
+            .zip(&rest)
+            .map(|(nodes, (_, _, cells))| (nodes, numbers.by_ref().take(cells.len()).collect()));
         let numbers = numbers.collect();
-        (Dictionary { paths, sets: sets.into_keys().collect(), cells: all }, numbers)
+        (Dictionary { paths, sets: sets.into_keys().collect(), cells }, numbers)
     }
 }
 
