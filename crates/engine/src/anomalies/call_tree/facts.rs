@@ -7,6 +7,9 @@ use pathlight_trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Kinds of facts.
+pub(super) const KINDS: usize = FactKind::Outside as usize + 1;
+
 /// Kind of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum FactKind {

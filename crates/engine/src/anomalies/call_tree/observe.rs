@@ -1,7 +1,7 @@
 //! Facts of the whole tree of each request, collected by a worker (`docs/definitions/anomaly.md` section 1).
 
 use super::super::PartOfRequest;
-use super::facts::{CellKey, Dictionary, push_fact};
+use super::facts::{CellKey, Dictionary, KINDS, push_fact};
 use super::{FactKind, FactPart, FactRow};
 use crate::anomalies::paper::RowFacts;
 use crate::flame::{Context, Contexts, Observer, PathFinder, PathTable};
@@ -41,6 +41,9 @@ pub struct FactObserver {
     sets: Vec<Vec<u32>>,
     set_index: FxHashMap<Vec<u32>, u32>,
     cells: Vec<CellKey>,
+    /// By context and kind the first cell, [`NO_ROW`] before there is one. Most have no other.
+    first_cells: Vec<[u32; KINDS]>,
+    /// The other cells.
     cell_index: FxHashMap<CellKey, u32>,
     part: FactPart,
     spans: Vec<SpanFacts>,
@@ -60,6 +63,7 @@ impl FactObserver {
             sets: Vec::new(),
             set_index: FxHashMap::default(),
             cells: Vec::new(),
+            first_cells: Vec::new(),
             cell_index: FxHashMap::default(),
             part: FactPart::default(),
             spans: Vec::new(),
@@ -70,9 +74,10 @@ impl FactObserver {
     }
 
     fn context(&mut self, parent: u32, endpoint: EndpointId) -> u32 {
-        let contexts = &mut self.contexts;
+        let (contexts, first_cells) = (&mut self.contexts, &mut self.first_cells);
         *self.context_index.entry((parent, endpoint.0)).or_insert_with(|| {
             contexts.push((parent, endpoint));
+            first_cells.push([NO_ROW; KINDS]);
             contexts.len() as u32 - 1
         })
     }
@@ -90,11 +95,18 @@ impl FactObserver {
 
     fn fact(&mut self, kind: FactKind, context: u32, condition: u32, value: Option<u64>) {
         let key = CellKey { kind, context, condition };
-        let cells = &mut self.cells;
-        let cell = *self.cell_index.entry(key).or_insert_with(|| {
-            cells.push(key);
-            cells.len() as u32 - 1
-        });
+        let new = self.cells.len() as u32;
+        let first = &mut self.first_cells[context as usize][kind as usize];
+        if *first == NO_ROW {
+            *first = new;
+        }
+        let cell = match *first {
+            first if first == new || self.cells[first as usize].condition == condition => first,
+            _ => *self.cell_index.entry(key).or_insert(new),
+        };
+        if cell == new {
+            self.cells.push(key);
+        }
         push_fact(&mut self.part.bytes, cell, value);
     }
 
