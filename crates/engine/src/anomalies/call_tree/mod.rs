@@ -9,12 +9,14 @@ mod model;
 mod observe;
 mod reasons;
 mod sample;
+mod tables;
 mod tails;
 mod views;
 
 pub use facts::{Fact, FactKind, FactPart, FactRow, PartOfRequest, RequestFacts};
 pub use merge::{Calibrated, FACTS_KEPT};
-pub use model::{Located, Scratch, Tables, Trained, TreeModel};
+pub use model::{Trained, TreeModel};
 pub use observe::FactObserver;
 pub use reasons::{Explainer, ReasonKind, TreeReason};
+pub use tables::{Located, Scratch, Tables};
 pub use views::{TestResult, TreeVerdict, one_p};
