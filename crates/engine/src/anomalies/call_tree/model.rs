@@ -28,6 +28,27 @@ pub(super) enum State {
     Numbers(Histogram),
 }
 
+impl State {
+    /// Returns the state of a cell with some calls: of each the fold and, times eight, the quantised logarithm, 0 of a
+    /// category.
+    fn of(is_category: bool, calls: &mut [u32]) -> State {
+        let count = |calls: &[u32]| {
+            let mut counts = Counts::default();
+            calls.iter().for_each(|call| counts[(call & 7) as usize] += 1);
+            counts
+        };
+        if is_category {
+            return State::Category(count(calls));
+        }
+        calls.sort_unstable();
+        let same = || calls.chunk_by(|a, b| a >> 3 == b >> 3);
+        // There may be millions of histograms: one that has grown is larger than it must be.
+        let mut histogram = Histogram::with_capacity(same().count());
+        histogram.extend(same().map(|same| ((same[0] >> 3) as u16, count(same))));
+        State::Numbers(histogram)
+    }
+}
+
 /// A baseline: what requests are like that count as normal. Its state is made of counts, so those of two sets of requests
 /// can be added.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -142,10 +163,19 @@ impl TreeModel {
             ..TreeModel::default()
         };
         let cells = &facts.dictionary.cells;
-        let mut counts = vec![Counts::default(); cells.len()];
-        // Quantised logarithm and fold of each number, by cell.
-        let mut numbers: Vec<Vec<u32>> = vec![Vec::new(); cells.len()];
         let mut scratch = Scratch::default();
+        // By cell where its calls begin among those of all cells, once they are counted; in the end, where they end.
+        let mut ends = vec![0; cells.len()];
+        for &row in rows {
+            facts.row(row as usize, &mut scratch.facts);
+            scratch.facts.iter().for_each(|fact| ends[fact.cell as usize] += 1);
+            pace.spend(scratch.facts.len()).await;
+        }
+        let mut before = 0;
+        for end in &mut ends {
+            before += std::mem::replace(end, before);
+        }
+        let mut calls = vec![0u32; before];
         for &row in rows {
             let own = &facts.rows[row as usize];
             let fold = fold(&own.facts.request.trace_id);
@@ -153,35 +183,22 @@ impl TreeModel {
             facts.row(row as usize, &mut scratch.facts);
             for fact in &scratch.facts {
                 let kind = cells[fact.cell as usize].kind;
-                if kind.is_category() {
-                    counts[fact.cell as usize][usize::from(fold)] += 1;
-                } else {
-                    let q = model.quantise(&quantiser, kind, fact.value);
-                    numbers[fact.cell as usize].push(u32::from(q) << 3 | u32::from(fold));
-                }
+                let q = if kind.is_category() { 0 } else { model.quantise(&quantiser, kind, fact.value) };
+                let end = &mut ends[fact.cell as usize];
+                calls[*end] = u32::from(q) << 3 | u32::from(fold);
+                *end += 1;
             }
             pace.spend(scratch.facts.len()).await;
         }
         model.roots.compact_sort();
         model.roots.dedup();
-        for (at, mut numbers) in numbers.into_iter().enumerate() {
-            if cells[at].kind.is_category() {
-                model.states.push(State::Category(counts[at]));
-                continue;
-            }
-            numbers.sort_unstable();
-            let mut histogram = Histogram::new();
-            for number in &numbers {
-                let q = (number >> 3) as u16;
-                if histogram.last().is_none_or(|(last, _)| *last != q) {
-                    histogram.push((q, Counts::default()));
-                }
-                if let Some((_, counts)) = histogram.last_mut() {
-                    counts[(number & 7) as usize] += 1;
-                }
-            }
-            model.states.push(State::Numbers(histogram));
-            pace.spend(4 * numbers.len()).await;
+        model.states.reserve_exact(cells.len());
+        let mut from = 0;
+        for (cell, end) in cells.iter().zip(ends) {
+            let own = &mut calls[from..end];
+            from = end;
+            model.states.push(State::of(cell.kind.is_category(), own));
+            pace.spend(1 + 4 * own.len()).await;
         }
         let mut tables = Tables::of_states(&model, quantiser, pace).await;
         let trained = model.calibrate(&mut tables, facts, rows, pace).await;
