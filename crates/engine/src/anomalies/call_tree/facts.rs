@@ -303,15 +303,20 @@ impl RequestFacts {
 
     /// Returns the self times of a row by call path, ascending; `facts` are those of the row.
     pub fn self_times(&self, facts: &[Fact]) -> Vec<FeatureCell> {
-        let mut by_path: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut times: Vec<FeatureCell> = Vec::new();
         for fact in facts {
             let cell = self.dictionary.cells[fact.cell as usize];
             if cell.kind == FactKind::SelfTime {
-                let us = by_path.entry(cell.context).or_default();
-                *us = us.saturating_add(PartOfRequest::unmark(fact.value).1);
+                times.push(FeatureCell { path: cell.context, us: PartOfRequest::unmark(fact.value).1 });
             }
         }
-        by_path.into_iter().map(|(path, us)| FeatureCell { path, us }).collect()
+        times.sort_unstable_by_key(|time| time.path);
+        times.dedup_by(|next, sum| {
+            let is_same = next.path == sum.path;
+            sum.us = sum.us.saturating_add(if is_same { next.us } else { 0 });
+            is_same
+        });
+        times
     }
 }
 
