@@ -150,11 +150,24 @@ impl Categories {
                 0 => 0,
                 n => seen.rarer[n - 1].1,
             };
-            let n = f64::from(seen.n);
-            let p = (f64::from(r) + (unseen(fold) * (n + 1.0)).min(1.0)) / (n + 1.0);
-            (-ln(p)).max(0.0)
+            surprise(r, seen.n, unseen(fold))
         })
     }
+}
+
+/// Returns the surprise of a category if so many of `n` calls are as rare or rarer.
+fn surprise(rarer: u32, n: u32, unseen: f64) -> f64 {
+    let n = f64::from(n);
+    let p = (f64::from(rarer) + (unseen * (n + 1.0)).min(1.0)) / (n + 1.0);
+    (-ln(p)).max(0.0)
+}
+
+/// Returns the surprises of a key's only category, with each fold left out: what [`Categories`] says, without learning.
+pub fn only_surprises(counts: &Counts, unseen: impl Fn(usize) -> f64) -> [f64; FOLDS] {
+    std::array::from_fn(|fold| match without(counts, fold) {
+        0 => 0.0,
+        n => surprise(n, n, unseen(fold)),
+    })
 }
 
 #[cfg(test)]
@@ -180,6 +193,17 @@ mod tests {
         // Never seen: as rare as the one seen once would be without itself.
         assert!((of(calls(0)) - by_hand(1.0)).abs() < 1e-9);
         assert_eq!(categories.surprises(none, &calls(0), |_| 0.02)[0], 0.0);
+    }
+
+    #[test]
+    fn the_only_category_surprises_as_one_of_several_would() {
+        for counts in [[0, 0, 3, 0, 0], [1, 4, 0, 0, 7], [0; FOLDS]] {
+            for (set, are_sets) in [(&[][..], false), (&[1, 2], true), (&[], true)] {
+                let unseen = |fold: usize| 0.01 * (fold + 1) as f64;
+                let learned = Categories::new(&[(set, counts)], are_sets).surprises(set, &counts, unseen);
+                assert_eq!(only_surprises(&counts, unseen), learned);
+            }
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use pathlight_base::sort::CompactSort as _;
 use pathlight_base::steps::Pace;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Training calls that a condition needs to be judged by itself.
 pub(super) const ENOUGH: u32 = 30;
@@ -46,6 +47,22 @@ impl State {
         let mut histogram = Histogram::with_capacity(same().count());
         histogram.extend(same().map(|same| ((same[0] >> 3) as u16, count(same))));
         State::Numbers(histogram)
+    }
+
+    /// Returns the numbers; `None` of a category.
+    pub fn numbers(&self) -> Option<&Histogram> {
+        match self {
+            State::Category(_) => None,
+            State::Numbers(histogram) => Some(histogram),
+        }
+    }
+
+    /// Returns the calls of all folds.
+    pub fn calls(&self) -> u32 {
+        match self {
+            State::Category(counts) => counts.iter().sum(),
+            State::Numbers(histogram) => histogram.iter().flat_map(|(_, counts)| counts).sum(),
+        }
     }
 }
 
@@ -311,6 +328,16 @@ impl TreeModel {
             FactKind::Calls => &self.dictionary.sets[condition as usize],
             _ => &[],
         }
+    }
+
+    /// Returns the categories of some cells: endpoints that are called, and counts.
+    pub(super) fn categories(&self, cells: Range<usize>) -> Vec<(&[u32], Counts)> {
+        let states = self.dictionary.cells[cells.clone()].iter().zip(&self.states[cells]);
+        let categories = states.filter_map(|(cell, state)| match state {
+            State::Category(counts) => Some((self.members(cell.kind, cell.condition), *counts)),
+            State::Numbers(_) => None,
+        });
+        categories.collect()
     }
 }
 

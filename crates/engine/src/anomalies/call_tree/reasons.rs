@@ -155,7 +155,8 @@ impl<'a> Explainer<'a> {
         let mut strongest: Option<(f64, usize)> = None;
         for (at, fact) in scratch.facts.iter().enumerate() {
             let place = &self.located.cells[fact.cell as usize];
-            let sum: f64 = folds.iter().map(|&fold| self.tables.surprise(place, fact.value, fold)).sum();
+            let sum: f64 =
+                folds.iter().map(|&fold| self.tables.surprise(self.model, self.located, fact, fold)).sum();
             let s = sum / folds.len() as f64;
             let is_leading = Tables::part(place.kind, fact.value).place() == verdict.part.place();
             if is_leading && s > 1.0 && strongest.is_none_or(|(most, _)| s > most) {
@@ -308,21 +309,11 @@ impl<'a> Explainer<'a> {
 
     /// Returns the cells of the model that have the kind and call path of one of the facts.
     fn alike(&self, cell: u32) -> std::ops::Range<usize> {
-        let key = self.located.cells[cell as usize].key;
-        let key_of = &self.tables.key_of;
-        match key {
-            NO_ROW => 0..0,
-            key => {
-                key_of.partition_point(|&other| other < key)..key_of.partition_point(|&other| other <= key)
-            }
-        }
+        self.tables.cells_of(self.located.cells[cell as usize].key)
     }
 
     fn counts(&self, cell: usize) -> u32 {
-        match &self.model.states[cell] {
-            State::Category(counts) => total(counts),
-            State::Numbers(histogram) => histogram.iter().map(|(_, counts)| total(counts)).sum(),
-        }
+        self.model.states[cell].calls()
     }
 
     fn of_structure(&self, number: u32, value: u64) -> Vec<TreeReason> {
@@ -402,10 +393,7 @@ impl<'a> Explainer<'a> {
     }
 
     fn histogram(&self, same: std::ops::Range<usize>) -> Histogram {
-        join(self.model.states[same].iter().filter_map(|state| match state {
-            State::Numbers(histogram) => Some(histogram),
-            State::Category(_) => None,
-        }))
+        join(self.model.states[same].iter().filter_map(State::numbers))
     }
 
     fn of_time(&self, number: u32, us: u64) -> Option<TreeReason> {

@@ -1,35 +1,39 @@
 //! Lookup tables of a model, and the scores of a request by them (`docs/definitions/anomaly.md` sections 2 and 3).
 
 use super::super::PartOfRequest;
-use super::categories::{Categories, Counts, Unseen};
+use super::categories::{Categories, Counts, Unseen, only_surprises};
 use super::delay::LongestTimes;
 use super::facts::{CellKey, Dictionary};
 use super::model::{ENOUGH, State, fold};
-use super::tails::{COUNTS, Quantiser, TIMES, TailCounts, join};
+use super::tails::{COUNTS, Histogram, Prior, Quantiser, TIMES, Tail, TailCounts, join};
 use super::views::{UNKNOWN, ViewScores, Views};
 use super::{Fact, FactKind, RequestFacts, TreeModel, TreeVerdict};
 use crate::anomalies::sets::FOLDS;
 use pathlight_base::statistics::ln;
 use pathlight_base::steps::Pace;
 use pathlight_trace::{Endpoint, NO_ROW};
+use std::ops::Range;
 
-/// Lookup tables of a model, made once.
+/// Training calls up to which the numbers of a key with one cell have no table: one has ten entries for each number, and such
+/// a key is asked for fewer.
+const FEW: u32 = 6;
+
+/// Lookup tables of a model, made once. A key is a kind and call path; its cells stand side by side.
 pub struct Tables {
-    pub(super) key_of: Vec<u32>,
-    pub(super) keys: Vec<KeyTable>,
-    /// Of few cells; the others have none.
+    /// By cell its key.
+    key_of: Vec<u32>,
+    /// By key one past its last cell.
+    ends: Vec<u32>,
+    /// By key; none of categories, and of few numbers in one cell.
+    key_tails: Vec<Option<Box<TailCounts>>>,
+    /// By cell; few have one.
     cell_tails: Vec<Option<Box<TailCounts>>>,
-    pub(super) categories: Vec<[f64; FOLDS]>,
-    pub(super) unseen: Unseen,
+    /// By cell, up to the last that is a category: its surprises; 0 of numbers.
+    categories: Vec<[f64; FOLDS]>,
+    unseen: Unseen,
     quantiser: Quantiser,
     pub(super) longest: LongestTimes,
     pub(super) views: Views,
-}
-
-/// Lookup table of all possibilities of a kind and call path.
-pub(super) enum KeyTable {
-    Numbers(Box<TailCounts>),
-    Categories(Categories),
 }
 
 /// Facts of a request, ready to be scored.
@@ -46,6 +50,8 @@ pub struct Located {
     pub(super) cells: Vec<Place>,
     /// By call path: whether a training request has its root there.
     is_root: Vec<bool>,
+    /// Surprises of categories that training has not, but others of their key.
+    unseen: Vec<[f64; FOLDS]>,
 }
 
 /// Place of a possibility in a model.
@@ -57,8 +63,8 @@ pub(super) struct Place {
     pub cell: u32,
     /// Of a self time the group it is compared with; [`NO_ROW`] where training has none.
     pub group: u32,
-    /// Surprises of a category.
-    pub category: [f64; FOLDS],
+    /// Of a category that training has not, the place of its surprises; else [`NO_ROW`].
+    pub unseen: u32,
 }
 
 /// Returns by how much the greatest surprise of so many facts exceeds what one of them has by chance, the logarithm of their
@@ -68,14 +74,21 @@ fn beyond_chance(s: f64, facts: u32) -> f64 {
     if s >= chance { s - chance } else { s / chance - 1.0 }
 }
 
+/// Returns the prior of a kind of number.
+fn prior(kind: FactKind) -> Prior {
+    if kind == FactKind::Count { COUNTS } else { TIMES }
+}
+
 impl Tables {
     pub(super) async fn of_states(model: &TreeModel, quantiser: Quantiser, pace: &mut Pace) -> Tables {
         let cells = &model.dictionary.cells;
+        let categories = cells.iter().rposition(|cell| cell.kind.is_category());
         let mut tables = Tables {
             key_of: Vec::with_capacity(cells.len()),
-            keys: Vec::new(),
+            ends: Vec::new(),
+            key_tails: Vec::new(),
             cell_tails: Vec::with_capacity(cells.len()),
-            categories: vec![[0.0; FOLDS]; cells.len()],
+            categories: vec![[0.0; FOLDS]; categories.map_or(0, |last| last + 1)],
             unseen: Unseen::default(),
             quantiser,
             longest: LongestTimes::new(model),
@@ -88,46 +101,68 @@ impl Tables {
         }
         let mut at = 0;
         for same in cells.chunk_by(|a, b| a.key() == b.key()) {
-            let states = &model.states[at..at + same.len()];
-            tables.key_of.extend(same.iter().map(|_| tables.keys.len() as u32));
-            let kind = same[0].kind;
+            let (kind, own) = (same[0].kind, at..at + same.len());
+            tables.key_of.extend(same.iter().map(|_| tables.ends.len() as u32));
+            at = own.end;
+            tables.ends.push(at as u32);
             if kind.is_category() {
-                let all: Vec<(&[u32], Counts)> = same
-                    .iter()
-                    .zip(states)
-                    .filter_map(|(cell, state)| match state {
-                        State::Category(counts) => Some((model.members(cell.kind, cell.condition), *counts)),
-                        State::Numbers(_) => None,
-                    })
-                    .collect();
-                let categories = Categories::new(&all, kind == FactKind::Calls);
-                for (place, (set, counts)) in all.iter().enumerate() {
-                    tables.categories[at + place] =
-                        categories.surprises(set, counts, |fold| tables.unseen.share(kind, fold));
-                }
+                tables.learn_categories(model, own);
+                tables.key_tails.push(None);
                 tables.cell_tails.extend(same.iter().map(|_| None));
-                tables.keys.push(KeyTable::Categories(categories));
-                pace.spend(100 * same.len()).await;
+                pace.spend(if same.len() == 1 { 10 } else { 100 * same.len() }).await;
             } else {
-                let prior = if kind == FactKind::Count { COUNTS } else { TIMES };
-                let histograms = || {
-                    states.iter().filter_map(|state| match state {
-                        State::Numbers(histogram) => Some(histogram),
-                        State::Category(_) => None,
-                    })
-                };
-                let all = join(histograms());
-                tables.keys.push(KeyTable::Numbers(Box::new(TailCounts::new(&all, prior))));
-                for histogram in histograms() {
-                    let n: u32 = histogram.iter().flat_map(|(_, counts)| counts).sum();
-                    let is_apart = same.len() > 1 && n >= ENOUGH;
-                    tables.cell_tails.push(is_apart.then(|| Box::new(TailCounts::new(histogram, prior))));
-                }
-                pace.spend(20 * all.len()).await;
+                let entries = tables.learn_numbers(model, own);
+                pace.spend(same.len() + 20 * entries).await;
             }
-            at += same.len();
         }
         tables
+    }
+
+    /// Returns the cells of a key; none of [`NO_ROW`].
+    pub(super) fn cells_of(&self, key: u32) -> Range<usize> {
+        let Some(&end) = self.ends.get(key as usize) else { return 0..0 };
+        let from = key.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        from as usize..end as usize
+    }
+
+    /// Learns the surprises of the categories of a key.
+    fn learn_categories(&mut self, model: &TreeModel, cells: Range<usize>) {
+        let kind = model.dictionary.cells[cells.start].kind;
+        let unseen: [f64; FOLDS] = std::array::from_fn(|fold| self.unseen.share(kind, fold));
+        // So it is with most keys of a set with very many call paths.
+        if let [State::Category(counts)] = &model.states[cells.clone()] {
+            self.categories[cells.start] = only_surprises(counts, |fold| unseen[fold]);
+            return;
+        }
+        let all = model.categories(cells.clone());
+        let categories = Categories::new(&all, kind == FactKind::Calls);
+        for (surprises, (set, counts)) in self.categories[cells].iter_mut().zip(&all) {
+            *surprises = categories.surprises(set, counts, |fold| unseen[fold]);
+        }
+    }
+
+    /// Makes the tables of the key that comes next, one of numbers, and of its cells. Returns the entries of its own.
+    fn learn_numbers(&mut self, model: &TreeModel, cells: Range<usize>) -> usize {
+        let prior = prior(model.dictionary.cells[cells.start].kind);
+        let table = |histogram: &Histogram| Box::new(TailCounts::new(histogram, prior));
+        let states = &model.states[cells];
+        let calls: u32 = states.iter().map(State::calls).sum();
+        let is_few = calls <= FEW && states.len() == 1;
+        let all = (!is_few).then(|| join(states.iter().filter_map(State::numbers)));
+        self.key_tails.push(all.as_ref().map(table));
+        let is_apart = |state: &&State| states.len() > 1 && state.calls() >= ENOUGH;
+        let apart =
+            states.iter().map(|state| Some(state).filter(is_apart).and_then(State::numbers).map(table));
+        self.cell_tails.extend(apart);
+        all.map_or(0, |all| all.len())
+    }
+
+    /// Returns the numbers of a key that has a single cell.
+    fn numbers<'a>(&self, model: &'a TreeModel, key: u32) -> &'a [(u16, Counts)] {
+        match &model.states[self.cells_of(key)] {
+            [State::Numbers(only)] => only,
+            _ => &[],
+        }
     }
 
     /// Returns what training requests are ranked by, each by what the other folds say, ascending.
@@ -158,21 +193,17 @@ impl Tables {
 
     /// Returns the model's own dictionary as one that it judges.
     pub fn own(&self, model: &TreeModel) -> Located {
-        let cells = model.dictionary.cells.iter().zip(&self.key_of).zip(&self.categories).enumerate();
+        let cells = model.dictionary.cells.iter().zip(&self.key_of).enumerate();
         let mut is_root = vec![false; model.dictionary.paths.nodes.len()];
         model.roots.iter().for_each(|&root| is_root[root as usize] = true);
-        Located {
-            cells: cells
-                .map(|(at, ((cell, &key), &category))| Place {
-                    kind: cell.kind,
-                    key,
-                    cell: at as u32,
-                    group: self.group_of(model, cell),
-                    category,
-                })
-                .collect(),
-            is_root,
-        }
+        let place = |(at, (cell, &key)): (usize, (&CellKey, &u32))| Place {
+            kind: cell.kind,
+            key,
+            cell: at as u32,
+            group: self.group_of(model, cell),
+            unseen: NO_ROW,
+        };
+        Located { cells: cells.map(place).collect(), is_root, unseen: Vec::new() }
     }
 
     /// Finds the names of facts in the model.
@@ -200,6 +231,9 @@ impl Tables {
             .iter()
             .map(|set| known.sets.binary_search(set).map_or(NO_ROW, |number| number as u32))
             .collect();
+        // What was learned last: cells come by key.
+        let mut learned: Option<(u32, Categories)> = None;
+        let mut unseen = Vec::new();
         // A condition that training has not must not be taken for none.
         let unknown = NO_ROW - 1;
         let cells = judged.cells.iter().map(|cell| {
@@ -241,18 +275,22 @@ impl Tables {
                     }
                 },
             };
-            let category = match (own, self.keys.get(key as usize)) {
-                (NO_ROW, Some(KeyTable::Categories(categories))) => {
-                    categories.surprises(set, &Counts::default(), |fold| self.unseen.share(cell.kind, fold))
-                }
-                (NO_ROW, _) => [0.0; FOLDS],
-                (own, _) => self.categories[own as usize],
-            };
-            Place { kind: cell.kind, key, cell: own, group, category }
+            let mut place = Place { kind: cell.kind, key, cell: own, group, unseen: NO_ROW };
+            if cell.kind.is_category() && own == NO_ROW && key != NO_ROW {
+                let known = learned.take().filter(|(of, _)| *of == key);
+                let (_, categories) = learned.insert(known.unwrap_or_else(|| {
+                    let all = model.categories(self.cells_of(key));
+                    (key, Categories::new(&all, cell.kind == FactKind::Calls))
+                }));
+                place.unseen = unseen.len() as u32;
+                let share = |fold| self.unseen.share(cell.kind, fold);
+                unseen.push(categories.surprises(set, &Counts::default(), share));
+            }
+            place
         });
         let cells = cells.collect();
         let is_root = paths.iter().map(|path| model.roots.binary_search(path).is_ok()).collect();
-        Located { cells, is_root }
+        Located { cells, is_root, unseen }
     }
 
     /// Reads the facts of a row; a number's value becomes its part and quantised logarithm. Also sets those self times apart
@@ -281,25 +319,30 @@ impl Tables {
     }
 
     /// Returns the surprise of a fact that was [`read`](Self::read), with a fold left out.
-    pub(super) fn surprise(&self, place: &Place, value: u64, fold: usize) -> f64 {
+    pub(super) fn surprise(&self, model: &TreeModel, located: &Located, fact: &Fact, fold: usize) -> f64 {
+        let place = &located.cells[fact.cell as usize];
         if place.kind.is_category() {
-            return place.category[fold];
+            let known = self.categories.get(place.cell as usize);
+            let surprises = known.or_else(|| located.unseen.get(place.unseen as usize));
+            return surprises.map_or(0.0, |surprises| surprises[fold]);
         }
-        let q = (value >> 2) as u16;
-        let cell = self.cell_tails.get(place.cell as usize).and_then(Option::as_deref);
-        let cell = cell.filter(|tail| tail.len(fold) >= ENOUGH);
-        let Some(tail) = cell.or(match self.keys.get(place.key as usize) {
-            Some(KeyTable::Numbers(tail)) => Some(&**tail),
-            _ => None,
-        }) else {
-            return 0.0;
+        let q = (fact.value >> 2) as u16;
+        // Of a number of calls that is always the same, another is a category never seen.
+        let of_only = |tail: &Tail| {
+            let only = tail.only_value().filter(|_| place.kind == FactKind::Count)?;
+            let unseen = || self.unseen.share(FactKind::Calls, fold).min(1.0 / (f64::from(tail.len()) + 1.0));
+            Some(if only == q { 0.0 } else { -ln(unseen()) })
         };
-        match tail.only_value(fold).filter(|_| place.kind == FactKind::Count) {
-            Some(only) if only == q => 0.0,
-            Some(_) => {
-                -ln(self.unseen.share(FactKind::Calls, fold).min(1.0 / (f64::from(tail.len(fold)) + 1.0)))
+        let cell = self.cell_tails.get(place.cell as usize).and_then(Option::as_deref);
+        let cell = cell.filter(|table| table.without(fold).len() >= ENOUGH);
+        let key = self.key_tails.get(place.key as usize).and_then(Option::as_deref);
+        match cell.or(key) {
+            Some(table) => of_only(table.without(fold)).unwrap_or_else(|| table.surprise(fold, q)),
+            None => {
+                let few = self.numbers(model, place.key);
+                let tail = Tail::new(few, prior(place.kind), fold);
+                of_only(&tail).unwrap_or_else(|| tail.surprise(few, q))
             }
-            None => tail.surprise(fold, q),
         }
     }
 
@@ -328,7 +371,7 @@ impl Tables {
             let place = &located.cells[fact.cell as usize];
             let part = Tables::part(place.kind, fact.value).place();
             numbers[part] += 1;
-            let s = self.surprise(place, fact.value, fold);
+            let s = self.surprise(model, located, fact, fold);
             if s > 0.0 {
                 scored.push((part as u8, s));
             }

@@ -1,5 +1,6 @@
 //! The surprise of a number among those of training (`docs/definitions/anomaly.md` section 2).
 
+use super::categories::{Counts, without};
 use crate::anomalies::sets::FOLDS;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{exp, ln};
@@ -71,7 +72,7 @@ pub fn amount(q: u16) -> f64 {
 }
 
 /// Numbers as quantised logarithms, ascending, each with how many training calls of each fold have it.
-pub type Histogram = Vec<(u16, [u32; FOLDS])>;
+pub type Histogram = Vec<(u16, Counts)>;
 
 /// Joins histograms.
 pub fn join<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Histogram {
@@ -112,80 +113,9 @@ struct End {
     k: u32,
 }
 
-/// Returns the table of places of ascending numbers; none where it would be much larger than they are.
-fn places(values: &[u16]) -> Vec<u16> {
-    let (Some(&least), Some(&greatest)) = (values.first(), values.last()) else { return Vec::new() };
-    if usize::from(greatest - least) >= 4 * values.len() {
-        return Vec::new();
-    }
-    let mut at = 0;
-    let place = |q: u16| {
-        while values[at] < q {
-            at += 1;
-        }
-        at as u16
-    };
-    (least..=greatest).map(place).collect()
-}
-
-/// Numbers of training, for any fold left out.
-#[derive(Clone, Debug)]
-pub struct TailCounts {
-    prior: Prior,
-    /// Numbers seen, ascending.
-    values: Vec<u16>,
-    /// By difference to the least number, the place of the first that is at least as great; empty where numbers seen are
-    /// too far apart for that.
-    places: Vec<u16>,
-    /// Of each number the surprise of at least as great ones and of at most as great ones, with each fold left out.
-    surprises: Vec<[[f32; FOLDS]; 2]>,
-    /// Training calls with each fold left out.
-    n: [u32; FOLDS],
-    high: [End; FOLDS],
-    low: [End; FOLDS],
-}
-
-impl TailCounts {
-    /// Learns from a histogram.
-    pub fn new(histogram: &Histogram, prior: Prior) -> TailCounts {
-        let mut total = [0u32; FOLDS];
-        for (_, counts) in histogram {
-            total.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
-        }
-        let all: u32 = total.iter().sum();
-        let values: Vec<u16> = histogram.iter().map(|(q, _)| *q).collect();
-        let mut tail = TailCounts {
-            prior,
-            places: places(&values),
-            values,
-            surprises: vec![[[0.0; FOLDS]; 2]; histogram.len()],
-            n: total.map(|fold| all - fold),
-            high: Default::default(),
-            low: Default::default(),
-        };
-        for fold in 0..FOLDS {
-            tail.high[fold] = tail.end(histogram.iter().rev(), fold);
-            tail.low[fold] = tail.end(histogram.iter(), fold);
-            let n_plus_one = f64::from(tail.n[fold]) + 1.0;
-            for side in [0, 1] {
-                let mut passed = 0;
-                for place in 0..histogram.len() {
-                    let at = if side == 0 { histogram.len() - 1 - place } else { place };
-                    let (q, counts) = &histogram[at];
-                    passed += counts.iter().sum::<u32>() - counts[fold];
-                    let s = match passed {
-                        0 => tail.beyond(fold, *q, side == 0),
-                        _ => ln(n_plus_one / f64::from(1 + passed)) - std::f64::consts::LN_2,
-                    };
-                    tail.surprises[at][side][fold] = s as f32;
-                }
-            }
-        }
-        tail
-    }
-
-    fn end<'a>(&self, outermost: impl Iterator<Item = &'a (u16, [u32; FOLDS])>, fold: usize) -> End {
-        let n = self.n[fold];
+impl End {
+    /// Reads it from the outermost number inwards; `n` numbers are left.
+    fn of<'a>(outermost: impl Iterator<Item = &'a (u16, Counts)>, n: u32, left_out: usize) -> End {
         if n == 0 {
             return End::default();
         }
@@ -193,7 +123,7 @@ impl TailCounts {
         let mut end = End { k, ..End::default() };
         let (mut seen, mut sum) = (0u32, 0.0);
         for (q, counts) in outermost {
-            let here = counts.iter().sum::<u32>() - counts[fold];
+            let here = without(counts, left_out);
             if here == 0 {
                 continue;
             }
@@ -211,11 +141,49 @@ impl TailCounts {
         end.excess = (sum - f64::from(k) * f64::from(end.from)).abs() / STEPS;
         end
     }
+}
+
+/// Numbers of training that four folds leave: how many there are, and both ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Tail {
+    prior: Prior,
+    left_out: usize,
+    n: u32,
+    high: End,
+    low: End,
+}
+
+impl Tail {
+    /// Reads it from a histogram.
+    pub fn new(histogram: &[(u16, Counts)], prior: Prior, left_out: usize) -> Tail {
+        let n = histogram.iter().map(|(_, counts)| without(counts, left_out)).sum();
+        let high = End::of(histogram.iter().rev(), n, left_out);
+        let low = End::of(histogram.iter(), n, left_out);
+        Tail { prior, left_out, n, high, low }
+    }
+
+    /// Returns the training calls.
+    pub fn len(&self) -> u32 {
+        self.n
+    }
+
+    /// Returns whether all of them have one number, which is returned.
+    pub fn only_value(&self) -> Option<u16> {
+        (self.n > 0 && self.high.edge == self.low.edge).then_some(self.high.edge)
+    }
+
+    /// Returns the surprise of a number on one side, where so many are at least as far out.
+    fn side(&self, passed: u32, q: u16, is_high: bool) -> f64 {
+        match passed {
+            0 => self.beyond(q, is_high),
+            _ => ln((f64::from(self.n) + 1.0) / f64::from(1 + passed)) - std::f64::consts::LN_2,
+        }
+    }
 
     /// Returns the surprise of a number beyond those that four folds have.
-    fn beyond(&self, fold: usize, q: u16, is_high: bool) -> f64 {
-        let n = f64::from(self.n[fold]);
-        let end = if is_high { &self.high[fold] } else { &self.low[fold] };
+    fn beyond(&self, q: u16, is_high: bool) -> f64 {
+        let n = f64::from(self.n);
+        let end = if is_high { &self.high } else { &self.low };
         let x = (f64::from(q) - f64::from(end.from)).abs() / STEPS;
         let Prior { weight, mean } = self.prior;
         let k = f64::from(end.k);
@@ -224,15 +192,80 @@ impl TailCounts {
         s.max(ln(n + 1.0)) - std::f64::consts::LN_2
     }
 
-    /// Returns the training calls with a fold left out.
-    pub fn len(&self, fold: usize) -> u32 {
-        self.n[fold]
+    /// Returns the surprise of a number, at least 0, by the histogram that this was read from: what [`TailCounts::surprise`]
+    /// says, in time linear in the histogram.
+    pub fn surprise(&self, histogram: &[(u16, Counts)], q: u16) -> f64 {
+        if self.n == 0 {
+            return 0.0;
+        }
+        let (mut above, mut below, mut is_seen) = (0, 0, false);
+        for (value, counts) in histogram {
+            let here = without(counts, self.left_out);
+            above += if *value >= q { here } else { 0 };
+            below += if *value <= q { here } else { 0 };
+            is_seen |= *value == q;
+        }
+        let side = |passed, is_high| match self.side(passed, q, is_high) {
+            s if is_seen || passed > 0 => f64::from(s as f32),
+            s => s,
+        };
+        side(above, true).max(side(below, false)).max(0.0)
+    }
+}
+
+/// Returns the table of places of ascending numbers; none where it would be much larger than they are.
+fn places(values: &[u16]) -> Vec<u16> {
+    let (Some(&least), Some(&greatest)) = (values.first(), values.last()) else { return Vec::new() };
+    if usize::from(greatest - least) >= 4 * values.len() {
+        return Vec::new();
+    }
+    let mut at = 0;
+    let place = |q: u16| {
+        while values[at] < q {
+            at += 1;
+        }
+        at as u16
+    };
+    (least..=greatest).map(place).collect()
+}
+
+/// Numbers of training, for any fold left out, as a table.
+#[derive(Clone, Debug)]
+pub struct TailCounts {
+    /// Numbers seen, ascending.
+    values: Vec<u16>,
+    /// By difference to the least number, the place of the first that is at least as great; empty where numbers seen are
+    /// too far apart for that.
+    places: Vec<u16>,
+    /// Of each number the surprise of at least as great ones and of at most as great ones, with each fold left out.
+    surprises: Vec<[[f32; FOLDS]; 2]>,
+    /// What each fold that is left out leaves.
+    tails: [Tail; FOLDS],
+}
+
+impl TailCounts {
+    /// Learns from a histogram.
+    pub fn new(histogram: &Histogram, prior: Prior) -> TailCounts {
+        let values: Vec<u16> = histogram.iter().map(|(q, _)| *q).collect();
+        let tails = std::array::from_fn(|fold| Tail::new(histogram, prior, fold));
+        let mut surprises = vec![[[0.0; FOLDS]; 2]; histogram.len()];
+        for (fold, tail) in tails.iter().enumerate() {
+            for side in [0, 1] {
+                let mut passed = 0;
+                for place in 0..histogram.len() {
+                    let at = if side == 0 { histogram.len() - 1 - place } else { place };
+                    let (q, counts) = &histogram[at];
+                    passed += without(counts, fold);
+                    surprises[at][side][fold] = tail.side(passed, *q, side == 0) as f32;
+                }
+            }
+        }
+        TailCounts { places: places(&values), values, surprises, tails }
     }
 
-    /// Returns whether all of them, with a fold left out, have one number, which is returned.
-    pub fn only_value(&self, fold: usize) -> Option<u16> {
-        let (high, low) = (self.high[fold].edge, self.low[fold].edge);
-        (self.n[fold] > 0 && high == low).then_some(high)
+    /// Returns what is left without a fold.
+    pub fn without(&self, fold: usize) -> &Tail {
+        &self.tails[fold]
     }
 
     /// Returns the place of the first number seen that is at least as great.
@@ -248,7 +281,8 @@ impl TailCounts {
 
     /// Returns the surprise of a number with a fold left out, at least 0.
     pub fn surprise(&self, fold: usize, q: u16) -> f64 {
-        if self.n[fold] == 0 {
+        let tail = self.without(fold);
+        if tail.len() == 0 {
             return 0.0;
         }
         let at = self.place(q);
@@ -256,13 +290,10 @@ impl TailCounts {
             let [high, low] = &self.surprises[at];
             return f64::from(high[fold].max(low[fold])).max(0.0);
         }
-        let high = if q > self.high[fold].edge {
-            self.beyond(fold, q, true)
-        } else {
-            f64::from(self.surprises[at][0][fold])
-        };
-        let low = if q < self.low[fold].edge {
-            self.beyond(fold, q, false)
+        let high =
+            if q > tail.high.edge { tail.beyond(q, true) } else { f64::from(self.surprises[at][0][fold]) };
+        let low = if q < tail.low.edge {
+            tail.beyond(q, false)
         } else {
             f64::from(self.surprises[at - 1][1][fold])
         };
@@ -313,7 +344,7 @@ mod tests {
         assert!((tail.surprise(1, 25) - tail.surprise(1, 20)).abs() < 1e-6);
         assert_eq!(tail.surprise(1, 40), 0.0);
         // With its only fold left out nothing is known.
-        assert_eq!((tail.surprise(0, 900), tail.len(0)), (0.0, 0));
+        assert_eq!((tail.surprise(0, 900), tail.without(0).len()), (0.0, 0));
     }
 
     #[test]
@@ -325,8 +356,8 @@ mod tests {
         assert!((tail.surprise(1, 1) - (ln(2.0) + 5.0 * ln(1.0 + 1.29 / 1.4) - LN_2)).abs() < 1e-9);
         // Never less than one beyond all others.
         assert!((tail.surprise(1, 161) - (ln(8.0) - LN_2)).abs() < 1e-9);
-        assert_eq!(tail.only_value(1), None);
-        assert_eq!(TailCounts::new(&of(&[7, 7]), COUNTS).only_value(1), Some(7));
+        assert_eq!(tail.without(1).only_value(), None);
+        assert_eq!(TailCounts::new(&of(&[7, 7]), COUNTS).without(1).only_value(), Some(7));
     }
 
     #[test]
@@ -341,12 +372,25 @@ mod tests {
     }
 
     #[test]
+    fn a_surprise_without_a_table_is_that_of_the_table() {
+        let histogram =
+            vec![(10, [1, 0, 2, 0, 0]), (20, [0, 4, 0, 0, 0]), (23, [0; FOLDS]), (90, [3, 0, 0, 0, 0])];
+        for (histogram, prior) in [(&histogram[..], TIMES), (&histogram[..1], COUNTS), (&[], TIMES)] {
+            let table = TailCounts::new(&histogram.to_vec(), prior);
+            for (fold, q) in (0..FOLDS).flat_map(|fold| (0..100).map(move |q| (fold, q))) {
+                let tail = Tail::new(histogram, prior, fold);
+                assert_eq!(tail.surprise(histogram, q), table.surprise(fold, q), "{q} without {fold}");
+            }
+        }
+    }
+
+    #[test]
     fn a_fold_left_out_takes_its_numbers_along() {
         let histogram = vec![(10, [1, 0, 0, 0, 0]), (20, [0, 4, 0, 0, 0]), (90, [3, 0, 0, 0, 0])];
         let tail = TailCounts::new(&histogram, TIMES);
-        assert_eq!((tail.len(0), tail.len(1), tail.len(2)), (4, 4, 8));
+        assert_eq!([0, 1, 2].map(|fold| tail.without(fold).len()), [4, 4, 8]);
         // Without fold 0 all are 20, and 90 is beyond: excesses are 0.
-        assert_eq!(tail.only_value(0), Some(20));
+        assert_eq!(tail.without(0).only_value(), Some(20));
         assert!((tail.surprise(0, 90) - (ln(5.0 / 4.0) + 5.0 * ln(1.0 + 0.7 / 0.8) - LN_2)).abs() < 1e-6);
         assert_eq!(percentile(&histogram, 0.5).map(|x| (100.0 * ln(x)).round()), Some(20.0));
     }
