@@ -333,17 +333,14 @@ impl Tables {
             let unseen = || self.unseen.share(FactKind::Calls, fold).min(1.0 / (f64::from(tail.len()) + 1.0));
             Some(if only == q { 0.0 } else { -ln(unseen()) })
         };
-        let cell = self.cell_tails.get(place.cell as usize).and_then(Option::as_deref);
-        let cell = cell.filter(|table| table.without(fold).len() >= ENOUGH);
-        let key = self.key_tails.get(place.key as usize).and_then(Option::as_deref);
-        match cell.or(key) {
-            Some(table) => of_only(table.without(fold)).unwrap_or_else(|| table.surprise(fold, q)),
-            None => {
-                let few = self.numbers(model, place.key);
-                let tail = Tail::new(few, prior(place.kind), fold);
-                of_only(&tail).unwrap_or_else(|| tail.surprise(few, q))
-            }
-        }
+        let Some(of_key) = self.key_tails.get(place.key as usize).and_then(Option::as_deref) else {
+            let few = self.numbers(model, place.key);
+            let tail = Tail::new(few, prior(place.kind), fold);
+            return of_only(&tail).unwrap_or_else(|| tail.surprise(few, q));
+        };
+        let of_cell = self.cell_tails.get(place.cell as usize).and_then(Option::as_deref);
+        let table = of_cell.filter(|table| table.without(fold).len() >= ENOUGH).unwrap_or(of_key);
+        of_only(table.without(fold)).unwrap_or_else(|| table.surprise(fold, q))
     }
 
     /// Returns the part that a fact counts in: critical calls are a matter of the path, other categories of structure.
