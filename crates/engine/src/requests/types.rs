@@ -4,6 +4,7 @@
 //! finds the type of its requests ([`RequestTypes`]). Types depend on what was recorded, never on durations: a fault must
 //! not change them.
 
+use crate::names::{join_names, numbered};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::mix;
 use pathlight_base::steps::in_blocks;
@@ -122,16 +123,19 @@ struct RootFacts {
     /// Number of requests by source and by route; requests without one are not in it. At most one more than
     /// [`MOST_COUNTED`].
     routes: BTreeMap<(RouteSource, String), u64>,
-    /// By hash of the set: requests, and the set. At most one more than [`MOST_COUNTED`].
-    shapes: BTreeMap<u64, (u64, BTreeSet<Endpoint>)>,
-    /// Requests by what they call.
-    callees: BTreeMap<Endpoint, u64>,
+    /// By hash of the set: requests, and the numbers of the set, ascending. At most one more than [`MOST_COUNTED`].
+    shapes: BTreeMap<u64, (u64, Vec<u32>)>,
+    /// Requests by the number of what they call.
+    callees: BTreeMap<u32, u64>,
 }
 
 /// Facts that decide over request types; an accumulator over all sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypeFacts {
-    roots: BTreeMap<Endpoint, RootFacts>,
+    /// The names of root endpoints and of what they call, ascending.
+    names: Vec<Endpoint>,
+    /// By number of the root endpoint's name.
+    roots: BTreeMap<u32, RootFacts>,
     /// The tag [`ROUTE_KEY`] has too many values: some requests have lost theirs.
     is_tag_lost: bool,
     /// Addresses have too many templates.
@@ -162,13 +166,15 @@ impl TypeFacts {
     /// Returns what a set holds under a reading. Requests whose caller is not recorded are types by their endpoint.
     pub fn of(set: &TraceSet, reading: Reading) -> TypeFacts {
         let mut facts = TypeFacts {
-            roots: BTreeMap::new(),
             is_tag_lost: set.tags.has_too_many_values(ROUTE_KEY),
             are_addresses_lost: ADDRESS_KEYS
                 .iter()
                 .filter_map(|key| set.tags.find_key(key))
                 .any(|key| set.tags.stores_nothing(key)),
+            ..TypeFacts::default()
         };
+        // By endpoint of the set, until all are known.
+        let mut found: FxHashMap<u32, RootFacts> = FxHashMap::default();
         let mut visit = Visit::new(reading);
         for trace in set.traces() {
             if trace.shape.is_incomplete() && reading.has(ReadingRule::Roots) {
@@ -181,19 +187,24 @@ impl TypeFacts {
             }
             for row in roots {
                 visit.look(set, row, trace.end);
-                let of = facts.roots.entry(set.owned_endpoint(set.named_endpoint(row))).or_default();
+                let of = found.entry(set.named_endpoint(row).0).or_default();
                 of.requests += 1;
                 if let Some(route) = visit.route(set, row, trace.end) {
                     *of.routes.entry(route).or_default() += 1;
                     keep_first(&mut of.routes);
                 }
-                let callees =
-                    || visit.callees.iter().map(|&(number, _)| set.owned_endpoint(EndpointId(number)));
+                let callees = || visit.callees.iter().map(|&(endpoint, _)| endpoint);
                 of.shapes.entry(visit.shape(set)).or_insert_with(|| (0, callees().collect())).0 += 1;
                 keep_first(&mut of.shapes);
                 callees().for_each(|callee| *of.callees.entry(callee).or_default() += 1);
             }
         }
+        let mut is_named = vec![false; set.endpoints().len()];
+        let named = found.iter().flat_map(|(root, of)| std::iter::once(root).chain(of.callees.keys()));
+        named.for_each(|endpoint| is_named[*endpoint as usize] = true);
+        let (names, number_of) = numbered(set, |endpoint| is_named[endpoint.0 as usize]);
+        facts.names = names;
+        facts.roots = renumbered(found, &number_of).collect();
         facts
     }
 
@@ -201,7 +212,10 @@ impl TypeFacts {
     pub fn merge(&mut self, other: TypeFacts) {
         self.is_tag_lost |= other.is_tag_lost;
         self.are_addresses_lost |= other.are_addresses_lost;
-        for (root, from) in other.roots {
+        let (names, numbers) = join_names(vec![std::mem::take(&mut self.names), other.names]);
+        self.names = names;
+        self.roots = renumbered(std::mem::take(&mut self.roots), &numbers[0]).collect();
+        for (root, from) in renumbered(other.roots, &numbers[1]) {
             let into = self.roots.entry(root).or_default();
             into.requests += from.requests;
             for (route, count) in from.routes {
@@ -233,6 +247,7 @@ impl TypeFacts {
         let last_source = (by == GroupBy::Route).then(|| self.last_source()).flatten();
         let mut names = TypeNames { by, last_source, ..TypeNames::default() };
         for (root, facts) in &self.roots {
+            let root = &self.names[*root as usize];
             match names.by {
                 GroupBy::Route => {
                     let Some(routes) = facts.routes(names.last_source) else { continue };
@@ -243,7 +258,7 @@ impl TypeFacts {
                     names.routes.insert(root.clone(), named.collect());
                 }
                 GroupBy::Shape if facts.has_shapes() => {
-                    names.shapes.insert(root.clone(), facts.shape_names());
+                    names.shapes.insert(root.clone(), facts.shape_names(&self.names));
                 }
                 _ => {}
             }
@@ -274,6 +289,22 @@ impl TypeFacts {
     }
 }
 
+/// Returns facts of root endpoints by other numbers: to each of theirs the new one.
+fn renumbered(
+    roots: impl IntoIterator<Item = (u32, RootFacts)>,
+    numbers: &[u32],
+) -> impl Iterator<Item = (u32, RootFacts)> {
+    let number = |old: u32| numbers[old as usize];
+    roots.into_iter().map(move |(root, mut of)| {
+        for (_, callees) in of.shapes.values_mut() {
+            callees.iter_mut().for_each(|callee| *callee = number(*callee));
+            callees.sort_unstable();
+        }
+        of.callees = of.callees.into_iter().map(|(callee, requests)| (number(callee), requests)).collect();
+        (number(root), of)
+    })
+}
+
 impl RootFacts {
     /// Returns the requests by route, if these tell the requests apart and are few enough.
     fn routes(&self, last: Option<RouteSource>) -> Option<BTreeMap<&str, u64>> {
@@ -294,10 +325,10 @@ impl RootFacts {
 
     /// Returns the names of the most frequent shapes: by the rarest of what they call, and where that is not enough by
     /// the next.
-    fn shape_names(&self) -> BTreeMap<u64, String> {
-        let mut shapes: Vec<(u64, u64, Vec<&Endpoint>)> = (self.shapes.iter())
+    fn shape_names(&self, endpoints: &[Endpoint]) -> BTreeMap<u64, String> {
+        let mut shapes: Vec<(u64, u64, Vec<u32>)> = (self.shapes.iter())
             .map(|(&hash, (count, callees))| {
-                let mut callees: Vec<&Endpoint> = callees.iter().collect();
+                let mut callees = callees.clone();
                 // Stable: equally rare ones stay by name.
                 callees.compact_sort_by_key(|callee| self.callees.get(callee).copied().unwrap_or(0));
                 (hash, *count, callees)
@@ -307,7 +338,9 @@ impl RootFacts {
         shapes.truncate(MOST_NAMED);
         let shapes: Vec<(u64, Vec<Cow<str>>)> = shapes
             .into_iter()
-            .map(|(hash, _, callees)| (hash, callees.into_iter().map(said).collect()))
+            .map(|(hash, _, callees)| {
+                (hash, callees.into_iter().map(|callee| said(&endpoints[callee as usize])).collect())
+            })
             .collect();
         let mut names = BTreeMap::new();
         for (at, (hash, callees)) in shapes.iter().enumerate() {

@@ -29,7 +29,6 @@ pub use number::{Number, Unit};
 use crate::address::Sort;
 use crate::search::finder::Finder;
 use pathlight_base::format::harmless;
-use std::cmp::Ordering;
 
 /// Attributes of a row for tests and style, by their names.
 pub type Attributes = Vec<(&'static str, String)>;
@@ -175,8 +174,8 @@ pub trait Rows {
     /// Returns what a row shows in a column.
     fn cell(&self, column: usize, row: usize) -> CellText;
 
-    /// Compares two rows by a column, the smallest first.
-    fn compare(&self, column: usize, a: usize, b: usize) -> Ordering;
+    /// Sorts places of rows by a column; equal ones stay as they came.
+    fn sort(&self, column: usize, places: &mut [u32], descending: bool);
 }
 
 impl<R> Rows for Table<R> {
@@ -208,9 +207,8 @@ impl<R> Rows for Table<R> {
         self.columns[column].cell(&self.rows()[row])
     }
 
-    fn compare(&self, column: usize, a: usize, b: usize) -> Ordering {
-        let rows = self.rows();
-        self.columns[column].compare(&rows[a], &rows[b])
+    fn sort(&self, column: usize, places: &mut [u32], descending: bool) {
+        self.columns[column].sort(self.rows(), places, descending);
     }
 }
 
@@ -223,10 +221,7 @@ pub fn order(rows: &dyn Rows, sort: Option<&Sort>, hits: Option<&[bool]>) -> Vec
     let place = |sort: &Sort| heads.iter().position(|head| head.sorts && head.key == sort.column);
     let sort = sort.filter(|sort| place(sort).is_some()).unwrap_or(rows.natural());
     if let Some(column) = place(sort) {
-        order.sort_by(|a, b| {
-            let ordering = rows.compare(column, *a as usize, *b as usize);
-            if sort.descending { ordering.reverse() } else { ordering }
-        });
+        rows.sort(column, &mut order, sort.descending);
     }
     order
 }

@@ -1,5 +1,6 @@
 use crate::table::*;
 use pathlight_base::format;
+use std::cmp::Ordering;
 
 struct Row {
     endpoint: (&'static str, &'static str),
