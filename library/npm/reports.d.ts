@@ -3130,7 +3130,10 @@ export interface TraceGroup {
   normal: number | null;
   /** Duration of the root span. */
   root_us: SplitStatistic;
-  /** Layers 1 and 2: the times of every endpoint, by name. */
+  /**
+   * Layers 1 and 2: the times of every endpoint, by name. Of layer 2 the groups with the most time are listed, until they
+   * have 20,000 endpoints.
+   */
   endpoints: EndpointTimes[];
   /** Layers 3 and 4: how many positions its tree has. */
   positions_in_all: number;
