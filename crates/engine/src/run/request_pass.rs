@@ -155,7 +155,8 @@ struct Sweep {
 impl RunningPass for Sweep {
     fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool {
         loop {
-            let mut left = self.rows.max(table.contexts().len());
+            // A part has sums for each calling context and endpoint: of fewer rows than twice as many, these would be most of it.
+            let mut left = self.rows.max(2 * table.contexts().len());
             let from = self.next;
             while self.next < self.requests.len() && left > 0 {
                 left = left.saturating_sub(1 + table.entries(self.requests[self.next]).len());
