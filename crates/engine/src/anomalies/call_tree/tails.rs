@@ -374,7 +374,7 @@ mod tests {
     #[test]
     fn a_surprise_without_a_table_is_that_of_the_table() {
         let histogram =
-            vec![(10, [1, 0, 2, 0, 0]), (20, [0, 4, 0, 0, 0]), (23, [0; FOLDS]), (90, [3, 0, 0, 0, 0])];
+            [(10, [1, 0, 2, 0, 0]), (20, [0, 4, 0, 0, 0]), (23, [0; FOLDS]), (90, [3, 0, 0, 0, 0])];
         for (histogram, prior) in [(&histogram[..], TIMES), (&histogram[..1], COUNTS), (&[], TIMES)] {
             let table = TailCounts::new(&histogram.to_vec(), prior);
             for (fold, q) in (0..FOLDS).flat_map(|fold| (0..100).map(move |q| (fold, q))) {
