@@ -37,6 +37,8 @@ async fn shown(page: &Page, fragment: &str, files: &[&Path]) -> Outcome {
             page.drop_files(&file).await?;
         } else {
             page.drop_files_on("[data-test='drop-compare']", &file).await?;
+            // Until it is taken, the page is as ready as before.
+            page.visible("[data-test='sides']").await?;
         }
         page.ready().await?;
     }
