@@ -2,34 +2,36 @@
 //! numbers are in the order of names.
 
 use pathlight_base::sort::CompactSort as _;
-use pathlight_trace::{Endpoint, EndpointId, NO_ROW, TraceSet};
+use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
 
 /// Numbers some endpoints of a set by their names. Returns the names, ascending, and the number of each endpoint of the set;
 /// [`NO_ROW`] of one that is not wanted.
-pub(crate) fn numbered(set: &TraceSet, is_wanted: impl Fn(EndpointId) -> bool) -> (Vec<Endpoint>, Vec<u32>) {
+pub(crate) fn numbered(set: &TraceSet, wanted: impl IntoIterator<Item = u32>) -> (Vec<Endpoint>, Vec<u32>) {
+    let mut is_wanted = vec![false; set.endpoints().len()];
+    wanted.into_iter().for_each(|endpoint| is_wanted[endpoint as usize] = true);
     let mut wanted: Vec<((&str, &str), u32)> = set.endpoints().zip(0..).collect();
-    wanted.retain(|(_, endpoint)| is_wanted(EndpointId(*endpoint)));
+    wanted.retain(|(_, endpoint)| is_wanted[*endpoint as usize]);
     wanted.compact_sort();
-    let mut number_of = vec![NO_ROW; set.endpoints().len()];
+    let mut number_of = vec![NO_ROW; is_wanted.len()];
     wanted.iter().zip(0..).for_each(|((_, endpoint), number)| number_of[*endpoint as usize] = number);
     let names = wanted.iter().map(|((service, operation), _)| Endpoint::new(*service, *operation));
     (names.collect(), number_of)
 }
 
-/// Joins ascending lists of names. Also returns, for each list, the numbers of its names in the whole.
-pub(crate) fn join_names(lists: Vec<Vec<Endpoint>>) -> (Vec<Endpoint>, Vec<Vec<u32>>) {
-    let mut numbers: Vec<Vec<u32>> = lists.iter().map(|names| vec![0; names.len()]).collect();
-    let mut all: Vec<(Endpoint, usize, usize)> = Vec::new();
+/// Joins lists of names. Returns all names, ascending, and for each list the numbers that its names have there.
+pub(crate) fn join_names<'a>(
+    lists: impl IntoIterator<Item = &'a [Endpoint]>,
+) -> (Vec<Endpoint>, Vec<Vec<u32>>) {
+    let (mut numbers, mut all) = (Vec::new(), Vec::new());
     for (list, names) in lists.into_iter().enumerate() {
-        all.extend(names.into_iter().enumerate().map(|(at, name)| (name, list, at)));
+        numbers.push(vec![0u32; names.len()]);
+        all.extend(names.iter().enumerate().map(|(at, name)| (name, list, at)));
     }
-    all.compact_sort_by(|a, b| a.0.cmp(&b.0));
+    all.compact_sort();
     let mut joined: Vec<Endpoint> = Vec::new();
-    for (name, list, at) in all {
-        if joined.last() != Some(&name) {
-            joined.push(name);
-        }
-        numbers[list][at] = joined.len() as u32 - 1;
+    for same in all.chunk_by(|a, b| a.0 == b.0) {
+        same.iter().for_each(|&(_, list, at)| numbers[list][at] = joined.len() as u32);
+        joined.push(same[0].0.clone());
     }
     (joined, numbers)
 }
@@ -53,8 +55,8 @@ mod tests {
     #[test]
     fn joined_names_stand_once_and_numbers_lead_to_them() {
         let names = |operations: &[&str]| operations.iter().map(|of| Endpoint::new("s", *of)).collect();
-        let lists: Vec<Vec<Endpoint>> = vec![names(&["b", "d"]), names(&["a", "b", "c"]), names(&[])];
-        let (joined, numbers) = join_names(lists.clone());
+        let lists: Vec<Vec<Endpoint>> = vec![names(&["b", "d"]), names(&["c", "a", "b"]), names(&[])];
+        let (joined, numbers) = join_names(lists.iter().map(Vec::as_slice));
         assert_eq!(joined, names(&["a", "b", "c", "d"]));
         for (list, numbers) in lists.iter().zip(&numbers) {
             let found: Vec<&Endpoint> = numbers.iter().map(|number| &joined[*number as usize]).collect();

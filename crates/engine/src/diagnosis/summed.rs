@@ -3,9 +3,10 @@
 
 use crate::diagnosis::{SpanEvent, Subspans, child_events, span_end};
 use crate::flame::{Observer, PathTable, Reusable};
+use crate::names::join_names;
 use crate::summaries::LatencyBin;
 use crate::summaries::maps::by_key;
-use crate::summaries::names::{self, SetNames};
+use crate::summaries::names::SetNames;
 use crate::summaries::section::{Kind, Renaming, RootSums};
 use crate::summaries::sketch::{MOST, each_number, push_number};
 use pathlight_base::sort::CompactSort as _;
@@ -211,7 +212,7 @@ impl RootSums for DiagnosisSums {
     fn join(parts: Vec<DiagnosisSums>) -> DiagnosisSums {
         let requests = LatencyBins::join(parts.iter().map(|part| &part.requests));
         let mut out = DiagnosisSums { requests, ..DiagnosisSums::default() };
-        let (endpoints, numbers) = names::join(parts.iter().map(|part| part.endpoints.as_slice()));
+        let (endpoints, numbers) = join_names(parts.iter().map(|part| part.endpoints.as_slice()));
         out.endpoints = endpoints;
         let mut rows = Vec::with_capacity(parts.len());
         for (part, numbers) in parts.into_iter().zip(&numbers) {

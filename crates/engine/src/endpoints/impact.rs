@@ -159,10 +159,8 @@ impl ImpactPart {
                 pairs.entry((entry.endpoint.0, root)).or_default().merge(sums, units(request));
             }
         }
-        let mut is_named = vec![false; set.endpoints().len()];
-        pairs.keys().for_each(|(endpoint, _)| is_named[*endpoint as usize] = true);
-        roots.keys().for_each(|root| is_named[*root as usize] = true);
-        let (names, number_of) = numbered(set, |endpoint| is_named[endpoint.0 as usize]);
+        let endpoints = pairs.keys().map(|(endpoint, _)| *endpoint);
+        let (names, number_of) = numbered(set, endpoints.chain(roots.keys().copied()));
         let number = |endpoint: u32| number_of[endpoint as usize];
         let few = FewRequests::observe(set, table, requests, number, |request| all.weight(request));
         let pairs =
@@ -179,9 +177,8 @@ impl ImpactPart {
     }
 
     /// Joins parts of disjoint requests and finishes.
-    pub fn finish(mut parts: Vec<ImpactPart>, range: PercentileRange, facts: RangeFacts) -> ImpactReport {
-        let lists = parts.iter_mut().map(|part| std::mem::take(&mut part.names)).collect();
-        let (names, numbers) = join_names(lists);
+    pub fn finish(parts: Vec<ImpactPart>, range: PercentileRange, facts: RangeFacts) -> ImpactReport {
+        let (names, numbers) = join_names(parts.iter().map(|part| part.names.as_slice()));
         let (mut roots, mut pairs, mut few) = (Vec::new(), Vec::new(), Vec::new());
         for (part, numbers) in parts.into_iter().zip(numbers) {
             let number = |name: u32| numbers[name as usize];

@@ -68,7 +68,8 @@ impl EndpointPart {
         }
         // What waits is on a path, so its endpoint has a name.
         let is_on_path = |row: &RowPart| row.exclusive.requests() > 0;
-        let (names, number_of) = numbered(set, |endpoint| is_on_path(&rows[endpoint.0 as usize]));
+        let on_path = (0..).zip(&rows).filter(|(_, row)| is_on_path(row)).map(|(endpoint, _)| endpoint);
+        let (names, number_of) = numbered(set, on_path);
         let of = |context: u32| number_of[table.contexts()[context as usize].1.0 as usize];
         let units = |request: u32| all.weight(request).units().into();
         let waits = WaitSums::observe(set, table, requests, names.len(), of, units);
@@ -87,13 +88,8 @@ impl EndpointPart {
     }
 
     /// Joins parts of disjoint requests and finishes: one row an endpoint, by (service, operation).
-    pub fn finish(
-        mut parts: Vec<EndpointPart>,
-        range: PercentileRange,
-        facts: RangeFacts,
-    ) -> EndpointsReport {
-        let lists = parts.iter_mut().map(|part| std::mem::take(&mut part.names)).collect();
-        let (names, numbers) = join_names(lists);
+    pub fn finish(parts: Vec<EndpointPart>, range: PercentileRange, facts: RangeFacts) -> EndpointsReport {
+        let (names, numbers) = join_names(parts.iter().map(|part| part.names.as_slice()));
         let mut requests = Weights::default();
         let mut rows: Vec<(u32, RowPart)> = Vec::new();
         let (mut forests, mut few, mut waits) = (Vec::new(), Vec::new(), Vec::new());

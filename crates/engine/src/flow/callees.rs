@@ -39,6 +39,15 @@ pub struct Callees<Name = Endpoint> {
     pub callees: Vec<(Name, Callee)>,
 }
 
+impl Callee {
+    /// Adds what other invocations say of it.
+    pub(super) fn merge(&mut self, other: Callee) {
+        self.most = self.most.max(other.most);
+        self.invocations += other.invocations;
+        self.has_calls |= other.has_calls;
+    }
+}
+
 impl Callees<u32> {
     /// Adds the callees of other invocations of the same endpoint.
     fn merge(&mut self, other: Callees<u32>) {
@@ -48,11 +57,7 @@ impl Callees<u32> {
         self.calls_us += other.calls_us;
         self.recoverable_us += other.recoverable_us;
         self.callees.extend(other.callees);
-        join_sums(&mut self.callees, |into, callee| {
-            into.most = into.most.max(callee.most);
-            into.invocations += callee.invocations;
-            into.has_calls |= callee.has_calls;
-        });
+        join_sums(&mut self.callees, Callee::merge);
     }
 }
 
@@ -90,9 +95,8 @@ pub struct CalleesByParent {
 
 impl CalleesByParent {
     /// Joins those of disjoint invocations, without parents that call nothing; the result does not depend on their order.
-    pub fn merge(mut parts: Vec<CalleesByParent>) -> CalleesByParent {
-        let lists = parts.iter_mut().map(|part| std::mem::take(&mut part.names)).collect();
-        let (names, places) = join_names(lists);
+    pub fn merge(parts: Vec<CalleesByParent>) -> CalleesByParent {
+        let (names, places) = join_names(parts.iter().map(|part| part.names.as_slice()));
         let mut parents: Vec<Parent> = Vec::new();
         for (part, places) in parts.into_iter().zip(&places) {
             parents.extend(part.parents.into_iter().map(|mut parent| {
@@ -218,9 +222,9 @@ impl CalleeCounter {
     /// Returns the callees. An endpoint whose spans call nothing here may be a parent in another set.
     pub fn finish(mut self, set: &TraceSet) -> CalleesByParent {
         let has_spans = |counts: &Callees<u32>| counts.invocations + counts.childless > 0;
-        let mut is_named: Vec<bool> = self.counts.iter().map(has_spans).collect();
-        self.callees.keys().for_each(|(_, callee)| is_named[*callee as usize] = true);
-        let (names, number_of) = numbered(set, |endpoint| is_named[endpoint.0 as usize]);
+        let parents =
+            (0..).zip(&self.counts).filter(|(_, counts)| has_spans(counts)).map(|(parent, _)| parent);
+        let (names, number_of) = numbered(set, parents.chain(self.callees.keys().map(|(_, callee)| *callee)));
         for ((parent, callee), facts) in self.callees {
             self.counts[parent as usize].callees.push((number_of[callee as usize], facts));
         }

@@ -8,8 +8,9 @@ use crate::flame::{Observer, PathTable, Reusable};
 use crate::flow::{
     Bindings, Callee, Callees, Child, FlowParent, FlowReport, FlowSample, NodeTable, Order, PairCounts,
 };
+use crate::names::join_names;
 use crate::summaries::maps::by_key;
-use crate::summaries::names::{self, SetNames};
+use crate::summaries::names::SetNames;
 use crate::summaries::section::{Kind, Renaming, RootSums};
 use crate::summaries::sketch::MOST;
 use crate::summaries::{Lacks, Sketch};
@@ -194,9 +195,7 @@ impl Parent {
             |CalleePart { endpoint, facts: from }, CalleePart { endpoint: at, facts: into }| {
                 let is_same = endpoint == at;
                 if is_same {
-                    into.most = into.most.max(from.most);
-                    into.invocations += from.invocations;
-                    into.has_calls |= from.has_calls;
+                    into.merge(*from);
                 }
                 is_same
             },
@@ -365,7 +364,7 @@ impl RootSums for FlowSums {
     const KIND: Kind = Kind { name: "flow", version: 1, words: "execution flows" };
 
     fn join(parts: Vec<FlowSums>) -> FlowSums {
-        let (endpoints, numbers) = names::join(parts.iter().map(|part| part.endpoints.as_slice()));
+        let (endpoints, numbers) = join_names(parts.iter().map(|part| part.endpoints.as_slice()));
         let parents = parts.into_iter().zip(&numbers).map(|(part, numbers)| {
             let parents = part.parents.into_iter().map(|parent| parent.renumbered(numbers));
             parents.map(|parent| (parent.endpoint, parent)).collect::<Vec<(u32, Parent)>>()

@@ -199,10 +199,8 @@ impl TypeFacts {
                 callees().for_each(|callee| *of.callees.entry(callee).or_default() += 1);
             }
         }
-        let mut is_named = vec![false; set.endpoints().len()];
         let named = found.iter().flat_map(|(root, of)| std::iter::once(root).chain(of.callees.keys()));
-        named.for_each(|endpoint| is_named[*endpoint as usize] = true);
-        let (names, number_of) = numbered(set, |endpoint| is_named[endpoint.0 as usize]);
+        let (names, number_of) = numbered(set, named.copied());
         facts.names = names;
         facts.roots = renumbered(found, &number_of).collect();
         facts
@@ -212,7 +210,7 @@ impl TypeFacts {
     pub fn merge(&mut self, other: TypeFacts) {
         self.is_tag_lost |= other.is_tag_lost;
         self.are_addresses_lost |= other.are_addresses_lost;
-        let (names, numbers) = join_names(vec![std::mem::take(&mut self.names), other.names]);
+        let (names, numbers) = join_names([self.names.as_slice(), &other.names]);
         self.names = names;
         self.roots = renumbered(std::mem::take(&mut self.roots), &numbers[0]).collect();
         for (root, from) in renumbered(other.roots, &numbers[1]) {

@@ -1,18 +1,8 @@
-//! Lists of names that parts of a summary number their endpoints by: sorted, so that numbers have the order of names.
+//! The names that parts of a summary number their endpoints by.
 
+use crate::names::numbered;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
-use std::collections::BTreeMap;
-
-/// Returns all names of some lists, and by list the number there of each of its names.
-pub(crate) fn join<'a>(
-    lists: impl Iterator<Item = &'a [Endpoint]> + Clone,
-) -> (Vec<Endpoint>, Vec<Vec<u32>>) {
-    let mut all: BTreeMap<&Endpoint, u32> = lists.clone().flatten().map(|name| (name, 0)).collect();
-    all.values_mut().zip(0..).for_each(|(number, next)| *number = next);
-    let numbers = lists.map(|list| list.iter().map(|name| all[name]).collect()).collect();
-    (all.into_keys().cloned().collect(), numbers)
-}
 
 /// The names of a set, sorted.
 pub(crate) struct SetNames {
@@ -25,13 +15,8 @@ pub(crate) struct SetNames {
 
 impl SetNames {
     pub fn of(set: &TraceSet) -> SetNames {
-        let names = set.endpoints().map(|(service, operation)| Endpoint::new(service, operation));
-        let mut numbered: Vec<(Endpoint, u32)> = names.zip(0..).collect();
-        numbered.compact_sort();
-        let mut number_of = vec![0; numbered.len()];
-        (0..).zip(&numbered).for_each(|(number, (_, endpoint))| number_of[*endpoint as usize] = number);
-        let places = vec![NO_ROW; numbered.len()];
-        SetNames { names: numbered.into_iter().map(|(name, _)| name).collect(), number_of, places }
+        let (names, number_of) = numbered(set, 0..set.endpoints().len() as u32);
+        SetNames { places: vec![NO_ROW; names.len()], names, number_of }
     }
 
     /// Returns the names with these numbers, and by number the places that they have among them: equal requests give an

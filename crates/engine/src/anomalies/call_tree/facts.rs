@@ -2,6 +2,7 @@
 
 use crate::anomalies::paper::{FeatureCell, RowFacts};
 use crate::flame::Contexts;
+use crate::names::join_sums;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
@@ -303,20 +304,15 @@ impl RequestFacts {
 
     /// Returns the self times of a row by call path, ascending; `facts` are those of the row.
     pub fn self_times(&self, facts: &[Fact]) -> Vec<FeatureCell> {
-        let mut times: Vec<FeatureCell> = Vec::new();
+        let mut times: Vec<(u32, u64)> = Vec::new();
         for fact in facts {
             let cell = self.dictionary.cells[fact.cell as usize];
             if cell.kind == FactKind::SelfTime {
-                times.push(FeatureCell { path: cell.context, us: PartOfRequest::unmark(fact.value).1 });
+                times.push((cell.context, PartOfRequest::unmark(fact.value).1));
             }
         }
-        times.sort_unstable_by_key(|time| time.path);
-        times.dedup_by(|next, sum| {
-            let is_same = next.path == sum.path;
-            sum.us = sum.us.saturating_add(if is_same { next.us } else { 0 });
-            is_same
-        });
-        times
+        join_sums(&mut times, |sum, us| *sum = sum.saturating_add(us));
+        times.into_iter().map(|(path, us)| FeatureCell { path, us }).collect()
     }
 }
 

@@ -123,9 +123,8 @@ pub(super) fn find<const N: usize, T>(all: &[([u32; N], T)], key: [u32; N]) -> O
 
 impl SerialSums {
     /// Joins accumulators of disjoint invocations; the result does not depend on their order.
-    pub fn merge(mut parts: Vec<SerialSums>) -> SerialSums {
-        let lists = parts.iter_mut().map(|part| std::mem::take(&mut part.names)).collect();
-        let (names, numbers) = join_names(lists);
+    pub fn merge(parts: Vec<SerialSums>) -> SerialSums {
+        let (names, numbers) = join_names(parts.iter().map(|part| part.names.as_slice()));
         let mut all = SerialSums { names, ..SerialSums::default() };
         for (part, numbers) in parts.into_iter().zip(&numbers) {
             let number = |name: u32| numbers[name as usize];
@@ -191,9 +190,7 @@ impl SerialRun {
 
     /// Finishes the run; returns its accumulator.
     pub fn finish(self, set: &TraceSet) -> SerialSums {
-        let mut is_named = vec![false; set.endpoints().len()];
-        self.sums.keys().flatten().for_each(|endpoint| is_named[*endpoint as usize] = true);
-        let (names, number_of) = numbered(set, |endpoint| is_named[endpoint.0 as usize]);
+        let (names, number_of) = numbered(set, self.sums.keys().flatten().copied());
         let number = |endpoint: u32| number_of[endpoint as usize];
         let mut units: Vec<([u32; 2], UnitSums)> =
             self.sums.into_iter().map(|(key, sums)| (key.map(number), sums)).collect();
