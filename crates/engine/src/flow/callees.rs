@@ -6,7 +6,6 @@ use super::{NodeTable, NodeTables, Visit, Within};
 use crate::flame::{pack_sorted, unpack_sorted};
 use crate::names::{join_names, join_sums, numbered};
 use hashbrown::HashMap;
-use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::{Endpoint, Role, TraceRow, TraceSet, Tree};
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
@@ -64,8 +63,6 @@ impl Callees<u32> {
 /// One parent among many.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parent {
-    /// Number of its name.
-    pub name: u32,
     /// Its callees.
     pub callees: Callees<u32>,
     /// Starts of its invocations, in the form of `pack_sorted`; none unless asked for.
@@ -76,6 +73,12 @@ impl Parent {
     /// Returns the starts of its invocations, ascending.
     pub fn starts_us(&self) -> Vec<u64> {
         unpack_sorted(self.starts_us.clone())
+    }
+
+    /// Returns how many nodes its flow has.
+    pub fn nodes(&self) -> u32 {
+        // Whatever the number of its name.
+        NodeTable::new(0, &self.callees).len
     }
 
     fn merge(&mut self, other: Parent) {
@@ -89,43 +92,35 @@ impl Parent {
 pub struct CalleesByParent {
     /// The names of parents and callees, ascending.
     names: Vec<Endpoint>,
-    /// The parents, by name ascending.
-    parents: Vec<Parent>,
+    /// The parents by number of their name, ascending.
+    parents: Vec<(u32, Parent)>,
 }
 
 impl CalleesByParent {
     /// Joins those of disjoint invocations, without parents that call nothing; the result does not depend on their order.
     pub fn merge(parts: Vec<CalleesByParent>) -> CalleesByParent {
         let (names, places) = join_names(parts.iter().map(|part| part.names.as_slice()));
-        let mut parents: Vec<Parent> = Vec::new();
+        let mut parents: Vec<(u32, Parent)> = Vec::new();
         for (part, places) in parts.into_iter().zip(&places) {
-            parents.extend(part.parents.into_iter().map(|mut parent| {
-                let place = |name: &mut u32| *name = places[*name as usize];
-                place(&mut parent.name);
-                parent.callees.callees.iter_mut().for_each(|(name, _)| place(name));
-                parent
+            let place = |name: u32| places[name as usize];
+            parents.extend(part.parents.into_iter().map(|(name, mut parent)| {
+                parent.callees.callees.iter_mut().for_each(|(name, _)| *name = place(*name));
+                (place(name), parent)
             }));
         }
-        parents.compact_sort_by_key(|parent| parent.name);
-        parents.dedup_by(|parent, into| {
-            let is_same = parent.name == into.name;
-            if is_same {
-                into.merge(std::mem::take(parent));
-            }
-            is_same
-        });
-        parents.retain(|parent| parent.callees.invocations > 0);
+        join_sums(&mut parents, Parent::merge);
+        parents.retain(|(_, parent)| parent.callees.invocations > 0);
         CalleesByParent { names, parents }
     }
 
-    /// Returns the parents, by name ascending, and the name of each number.
+    /// Returns the parents, by name ascending.
     pub fn parents(&self) -> impl Iterator<Item = (&Endpoint, &Parent)> {
-        self.parents.iter().map(|parent| (&self.names[parent.name as usize], parent))
+        self.parents.iter().map(|(name, parent)| (&self.names[*name as usize], parent))
     }
 
     /// Returns the callees of the only parent.
     pub fn only(self) -> Callees {
-        let Some(Parent { callees: of, .. }) = self.parents.into_iter().next() else {
+        let Some((_, Parent { callees: of, .. })) = self.parents.into_iter().next() else {
             return Callees::default();
         };
         let named = of.callees.into_iter().map(|(name, callee)| (self.names[name as usize].clone(), callee));
@@ -141,8 +136,8 @@ impl CalleesByParent {
 
     /// Returns the nodes of the parents that `wants` takes.
     pub fn tables(self, mut wants: impl FnMut(&Parent) -> bool) -> NodeTables {
-        let parents = self.parents.iter().filter(|parent| wants(parent));
-        let of = parents.map(|parent| NodeTable::new(parent.name, &parent.callees)).collect();
+        let parents = self.parents.iter().filter(|(_, parent)| wants(parent));
+        let of = parents.map(|(name, parent)| NodeTable::new(*name, &parent.callees)).collect();
         NodeTables { names: self.names, of }
     }
 }
@@ -237,9 +232,9 @@ impl CalleeCounter {
             let starts = self.starts.as_mut().map(|starts| std::mem::take(&mut starts[endpoint]));
             let mut starts = starts.unwrap_or_default();
             starts.sort_unstable();
-            parents.push(Parent { name, callees, starts_us: pack_sorted(starts) });
+            parents.push((name, Parent { callees, starts_us: pack_sorted(starts) }));
         }
-        parents.sort_unstable_by_key(|parent| parent.name);
+        parents.sort_unstable_by_key(|(name, _)| *name);
         CalleesByParent { names, parents }
     }
 }

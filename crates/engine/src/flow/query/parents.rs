@@ -2,7 +2,7 @@
 
 use super::parent_of;
 use crate::EngineError;
-use crate::flow::{CalleesFor, FlowParent, NodeTable};
+use crate::flow::{CalleesFor, FlowParent};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::workers::Workers;
@@ -29,7 +29,7 @@ impl Query for FlowParents {
         let parents = found.parents().map(|(Endpoint { service, operation }, parent)| FlowParent {
             invocations: parent.callees.invocations,
             childless: parent.callees.childless,
-            nodes: NodeTable::new(parent.name, &parent.callees).len,
+            nodes: parent.nodes(),
             most_calls: parent.callees.most,
             calls_us: parent.callees.calls_us,
             recoverable_us: parent.callees.recoverable_us,
