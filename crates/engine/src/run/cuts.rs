@@ -1,6 +1,7 @@
 //! The cuts that are known, and what else plans over the same data share.
 
 use super::apart::Connections;
+use super::pass::Packed;
 use crate::requests::{Cut, GroupBy, RangeFacts, Selection, TypeFacts, TypeNames};
 use crate::summaries::joined::Joined;
 use crate::verdict::Subject;
@@ -59,11 +60,11 @@ pub struct Cuts {
     /// Facts about links, once they are known.
     connections: Arc<OnceLock<Connections>>,
     /// What places are called.
-    pub(crate) place_names: Found<Reading, Arc<PlaceNames>>,
+    pub(crate) place_names: Found<Reading, Arc<Packed<PlaceNames>>>,
     /// What decides over request types: names of calls are part of it.
     pub(crate) type_facts: Found<Reading, Arc<TypeFacts>>,
     /// How requests are grouped into types.
-    pub(crate) type_names: Found<(Reading, GroupBy), Arc<TypeNames>>,
+    pub(crate) type_names: Found<(Reading, GroupBy), Arc<Packed<TypeNames>>>,
     /// How long subjects usually take, by the requests that say so.
     pub(crate) limits: Found<(Subject, Selection), Limits>,
     /// The summaries of all workers, once they are joined.

@@ -4,10 +4,14 @@
 use super::request_pass::PackedRequestPass;
 use super::set_pass::PackedSetPass;
 use crate::flow::passes::FlowPass;
+use crate::EngineError;
 use crate::requests::{Cut, GroupBy, RequestType, RootEndpoint, Selection, TypeNames, Until};
-use pathlight_trace::{PathSettings, PlaceNames};
+use pathlight_base::encoding;
+use pathlight_trace::{PathSettings, PlaceNames, hash_bytes};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// What every worker does once, with its own traces.
@@ -96,13 +100,41 @@ impl Pass {
     }
 }
 
+/// What was found out once for many passes, as bytes: a worker reads the same ones once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Packed<T> {
+    #[serde(with = "pathlight_base::packed")]
+    bytes: Vec<u8>,
+    of: PhantomData<T>,
+}
+
+impl<T: Serialize + DeserializeOwned> Packed<T> {
+    /// Packs what was found.
+    pub fn of(found: &T) -> Packed<T> {
+        Packed { bytes: encoding::write(found), of: PhantomData }
+    }
+
+    /// Returns a hash of the bytes.
+    pub fn hash(&self) -> u64 {
+        hash_bytes(&self.bytes)
+    }
+
+    /// Reads what was packed.
+    ///
+    /// # Errors
+    /// [`EngineError::Message`] if the bytes are damaged.
+    pub fn read(&self) -> Result<T, EngineError> {
+        Ok(encoding::read(&self.bytes)?)
+    }
+}
+
 /// A pass with what was found out before about the names of places and types, as it travels to workers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct NamedPass {
     /// What places are called, if they are not called as they were recorded.
-    pub names: Option<Arc<PlaceNames>>,
+    pub names: Option<Arc<Packed<PlaceNames>>>,
     /// How requests are grouped into types, if they are.
-    pub types: Option<Arc<TypeNames>>,
+    pub types: Option<Arc<Packed<TypeNames>>>,
     /// Whether requests whose caller is not recorded count among those of all traces.
     pub incomplete: bool,
     /// Hashes of the traces out of which and into which no link is followed, where links are; ascending.

@@ -1,6 +1,8 @@
 //! The traces of one worker, with what was computed from them before.
 
 use super::Cuts;
+use super::pass::Packed;
+use crate::EngineError;
 use crate::flame::{PathTable, TableBuilder};
 use crate::flow::passes::FlowCache;
 use crate::requests::{RequestTypes, RootEndpoint, SelectedRequests, Selection, TypeNames, Until};
@@ -48,6 +50,7 @@ pub struct Session {
     tables: Vec<(TableKey, Arc<PathTable>)>,
     selected: Vec<(SelectedKey, Arc<SelectedRequests>)>,
     types: Vec<(TypesKey, Arc<RequestTypes>)>,
+    type_names: Vec<(Arc<Packed<TypeNames>>, Arc<TypeNames>)>,
     /// How rows are named now, and how many traces are.
     named: Option<(Naming, usize)>,
     pub(crate) flows: FlowCache,
@@ -87,6 +90,7 @@ impl Session {
         self.tables.clear();
         self.selected.clear();
         self.types.clear();
+        self.type_names.clear();
         self.flows.clear();
         self.named = None;
         self.cuts = Cuts::of_data(!self.summaries.is_empty());
@@ -102,12 +106,39 @@ impl Session {
     }
 
     /// Names all rows, if they are named otherwise.
-    pub(crate) fn name_places(&mut self, names: Option<&PlaceNames>, naming: Naming) {
+    ///
+    /// # Errors
+    /// [`EngineError::Message`] if the names are damaged.
+    pub(crate) fn name_places(
+        &mut self,
+        names: Option<&Packed<PlaceNames>>,
+        naming: Naming,
+    ) -> Result<(), EngineError> {
         let wanted = (naming, self.set.traces().len());
         if self.named != Some(wanted) {
-            self.set.name_places(names, naming.1);
+            let names = names.map(Packed::read).transpose()?;
+            self.set.name_places(names.as_ref(), naming.1);
             self.named = Some(wanted);
         }
+        Ok(())
+    }
+
+    /// Returns how requests are grouped into types, as it came with a pass.
+    ///
+    /// # Errors
+    /// [`EngineError::Message`] if it is damaged.
+    pub(crate) fn type_names(
+        &mut self,
+        packed: Arc<Packed<TypeNames>>,
+    ) -> Result<Arc<TypeNames>, EngineError> {
+        let entry = match self.type_names.iter().position(|(known, _)| *known == packed) {
+            Some(place) => self.type_names.remove(place),
+            None => {
+                let names = packed.read()?;
+                (packed, Arc::new(names))
+            }
+        };
+        Ok(keep(&mut self.type_names, TABLES_KEPT, entry))
     }
 
     /// Returns the table of a key, if it is kept.

@@ -12,10 +12,10 @@ use crate::EngineError;
 use crate::flame::{PathTable, TableBuilder, pack_sorted};
 use crate::flow::passes::FlowTask;
 use crate::passes::{start_over, start_over_set};
-use crate::requests::{RequestKey, SelectedRequests, Selection, TypeFacts, Until, Weighing};
+use crate::requests::{RequestKey, SelectedRequests, Selection, TypeFacts, TypeNames, Until, Weighing};
 use pathlight_base::encoding;
 use pathlight_base::statistics::Weight;
-use pathlight_trace::{PlaceFacts, hash_bytes};
+use pathlight_trace::PlaceFacts;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -98,6 +98,8 @@ impl Task {
 struct PassTask {
     named: NamedPass,
     naming: Naming,
+    /// How requests are grouped into types, once it is read.
+    types: Option<Arc<TypeNames>>,
     builder: Option<TableBuilder>,
     /// The requests it is about, once they are chosen: to find them again at each step would compare all names of types.
     selected: Option<Arc<SelectedRequests>>,
@@ -114,11 +116,12 @@ impl PassTask {
             Pass::Flow { pass, .. } => Some(FlowTask::new(pass, bytes)),
             _ => None,
         };
-        let names_hash = named.names.as_ref().map_or(0, |names| hash_bytes(&encoding::write(names)));
+        let names_hash = named.names.as_ref().map_or(0, |names| names.hash());
         let naming = (names_hash, named.pass.settings().is_some_and(|settings| settings.by_service));
         Ok(PassTask {
             named,
             naming,
+            types: None,
             builder: None,
             selected: None,
             running: None,
@@ -135,9 +138,12 @@ impl PassTask {
     ) -> Result<Option<Vec<u8>>, EngineError> {
         // What shows spans as they were recorded leaves the names for the pass that comes next.
         if self.named.pass.settings().is_some() {
-            session.name_places(self.named.names.as_deref(), self.naming);
+            session.name_places(self.named.names.as_deref(), self.naming)?;
         }
-        let NamedPass { types, incomplete, .. } = &self.named;
+        if let Some(packed) = self.named.types.take() {
+            self.types = Some(session.type_names(packed)?);
+        }
+        let NamedPass { incomplete, .. } = &self.named;
         match &self.named.pass {
             Pass::Places => Ok(Some(encoding::write(&PlaceFacts::of(&session.set)))),
             Pass::Types { settings } => {
@@ -147,7 +153,7 @@ impl PassTask {
                 let running = match &mut self.over_set {
                     Some(running) => running,
                     none => {
-                        let (types, summaries) = (types.clone(), session.summaries.clone());
+                        let (types, summaries) = (self.types.clone(), session.summaries.clone());
                         none.insert(start_over_set(
                             pass,
                             OverSet { types, incomplete: *incomplete, summaries },
@@ -219,7 +225,7 @@ impl PassTask {
         (table, whose): (&PathTable, &Whose),
         time_is_up: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Vec<u8>>, EngineError> {
-        let types = self.named.types.as_ref();
+        let types = self.types.as_ref();
         let choose = || session.selected(self.naming, types, selection, (table, whose));
         let selected = self.selected.get_or_insert_with(choose).clone();
         match (&self.named.pass, &mut self.flow) {

@@ -3,7 +3,7 @@
 use super::Cuts;
 use super::apart::{Connections, ConnectionsPass};
 use super::partials::{frame, parts};
-use super::pass::{NamedPass, Pass};
+use super::pass::{NamedPass, Packed, Pass};
 use super::set_pass::{PackedSetPass, SetPass};
 use crate::EngineError;
 use crate::anomalies::paper::vae::TrainingProgress;
@@ -169,10 +169,10 @@ impl Workers {
         let is_named = reading.has(ReadingRule::Callees) || reading.has(ReadingRule::Templates);
         let names = if is_named { Some(self.place_names(reading).await?) } else { None };
         let types = match pass.by() {
-            Some(by @ (GroupBy::Root | GroupBy::Tag(_))) => Some(Arc::new(TypeFacts::default().names(by))),
+            Some(by @ (GroupBy::Root | GroupBy::Tag(_))) => Some(Arc::new(Packed::of(&TypeFacts::default().names(by)))),
             // Spans as they were written: as the papers have it.
             Some(GroupBy::Automatic) if reading == Reading::PLAIN => {
-                Some(Arc::new(TypeFacts::default().names(&GroupBy::Root)))
+                Some(Arc::new(Packed::of(&TypeFacts::default().names(&GroupBy::Root))))
             }
             Some(by) => Some(self.type_names(pass.settings().unwrap_or_default(), &names, by).await?),
             None => None,
@@ -190,11 +190,14 @@ impl Workers {
     }
 
     /// Returns what places are called under a reading.
-    async fn place_names(&self, reading: Reading) -> Result<Arc<PlaceNames>, EngineError> {
+    async fn place_names(&self, reading: Reading) -> Result<Arc<Packed<PlaceNames>>, EngineError> {
         let known = &self.cuts.place_names;
         match known.get(&reading) {
             Some(names) => Ok(names),
-            None => Ok(known.keep(reading, Arc::new(self.place_facts().await?.names(reading)))),
+            None => {
+                let names = self.place_facts().await?.names(reading);
+                Ok(known.keep(reading, Arc::new(Packed::of(&names))))
+            }
         }
     }
 
@@ -202,13 +205,16 @@ impl Workers {
     async fn type_names(
         &self,
         settings: PathSettings,
-        names: &Option<Arc<PlaceNames>>,
+        names: &Option<Arc<Packed<PlaceNames>>>,
         by: &GroupBy,
-    ) -> Result<Arc<TypeNames>, EngineError> {
+    ) -> Result<Arc<Packed<TypeNames>>, EngineError> {
         let (known, key) = (&self.cuts.type_names, (settings.reading, by.clone()));
         match known.get(&key) {
             Some(types) => Ok(types),
-            None => Ok(known.keep(key, Arc::new(self.type_facts(settings, names).await?.names(by)))),
+            None => {
+                let types = self.type_facts(settings, names).await?.names(by);
+                Ok(known.keep(key, Arc::new(Packed::of(&types))))
+            }
         }
     }
 
@@ -216,7 +222,7 @@ impl Workers {
     async fn type_facts(
         &self,
         settings: PathSettings,
-        names: &Option<Arc<PlaceNames>>,
+        names: &Option<Arc<Packed<PlaceNames>>>,
     ) -> Result<Arc<TypeFacts>, EngineError> {
         if let Some(known) = self.cuts.type_facts.get(&settings.reading) {
             return Ok(known);
