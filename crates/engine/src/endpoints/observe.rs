@@ -3,9 +3,9 @@
 use crate::flame::TimeColumn;
 use crate::flame::shares::FewRequests;
 use crate::flame::wait_sums::WaitSums;
-use crate::flame::{Collapser, Contexts, Waiting, Weight};
+use crate::flame::{Collapser, Contexts, Placed, Waiting, Weight};
 use crate::ids;
-use crate::names::{join_names, numbered};
+use crate::names::numbered;
 use crate::requests::{PercentileRange, RangeFacts};
 use crate::run::request_pass::Rows;
 use pathlight_base::sort::CompactSort as _;
@@ -21,15 +21,13 @@ pub const CHAINS: usize = 5;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct EndpointPart {
     requests: Weights,
-    /// The names of endpoints, ascending.
-    names: Vec<Endpoint>,
-    /// One row for each name.
+    /// One row for each endpoint of the chains.
     rows: Vec<RowPart>,
     /// Each request, where they are few, with its endpoints by number.
     few: FewRequests,
     /// By number of the endpoint.
     waits: WaitSums,
-    /// Exclusive time and number of requests of every calling context, for the chains.
+    /// Exclusive time and number of requests of every calling context, for the chains; endpoints ascending.
     chains: Contexts<(WeightedSum, u64)>,
 }
 
@@ -83,35 +81,37 @@ impl EndpointPart {
             inclusive: row.inclusive.packed(),
             ..row
         });
-        let chains = Contexts::of_table(set, table, chains);
-        EndpointPart { requests: weights, names, rows: rows.collect(), few, waits, chains }
+        let values = (0..).zip(chains).filter_map(|(context, value)| Some((context, value?)));
+        let nodes =
+            Contexts::nodes_of(table.contexts(), values, |endpoint| number_of[endpoint.0 as usize]);
+        let chains = Contexts { endpoints: names, nodes };
+        EndpointPart { requests: weights, rows: rows.collect(), few, waits, chains }
     }
 
     /// Joins parts of disjoint requests and finishes: one row an endpoint, by (service, operation).
     pub fn finish(parts: Vec<EndpointPart>, range: PercentileRange, facts: RangeFacts) -> EndpointsReport {
-        let (names, numbers) = join_names(parts.iter().map(|part| part.names.as_slice()));
-        let mut requests = Weights::default();
-        let mut rows: Vec<(u32, RowPart)> = Vec::new();
-        let (mut forests, mut few, mut waits) = (Vec::new(), Vec::new(), Vec::new());
-        for (part, numbers) in parts.into_iter().zip(&numbers) {
-            requests.merge(&part.requests);
-            rows.extend(numbers.iter().copied().zip(part.rows));
-            waits.push((part.waits, numbers.as_slice()));
-            few.push((part.few, numbers.clone()));
-            forests.push(part.chains);
-        }
-        rows.compact_sort_by_key(|(number, _)| *number);
-        let contexts = Contexts::merge(forests, |into, from| {
+        let mut parts = parts;
+        let forests = parts.iter_mut().map(|part| std::mem::take(&mut part.chains)).collect();
+        let (contexts, placed) = Contexts::merge_placed(forests, |into, from| {
             into.0.merge(from.0);
             into.1 += from.1;
         });
         let contexts = contexts.map(|(us, requests)| (us.rounded(), requests));
-        // Every endpoint with a row is on a path, so these are the same names.
         let chains = top_chains(&contexts);
+        let mut requests = Weights::default();
+        let mut rows: Vec<(u32, RowPart)> = Vec::new();
+        let (mut few, mut waits) = (Vec::new(), Vec::new());
+        for (part, Placed { endpoints: numbers, .. }) in parts.into_iter().zip(&placed) {
+            requests.merge(&part.requests);
+            rows.extend(numbers.iter().copied().zip(part.rows));
+            waits.push((part.waits, numbers.as_slice()));
+            few.push((part.few, numbers.clone()));
+        }
+        rows.compact_sort_by_key(|(number, _)| *number);
         let waits = WaitSums::merge(waits);
         let mut waiting = waits.by_key(RequestWeight::UNITS.into());
         let mut report =
-            EndpointsReport { range: Some(range), facts, endpoints: names, ..EndpointsReport::default() };
+            EndpointsReport { range: Some(range), facts, endpoints: contexts.endpoints, ..EndpointsReport::default() };
         for (same, chains) in rows.chunk_by(|a, b| a.0 == b.0).zip(chains) {
             let rows = || same.iter().map(|(_, row)| row);
             let weight =
@@ -148,7 +148,7 @@ pub fn top_chains(contexts: &Contexts<(u128, u64)>) -> Vec<Vec<CallChain>> {
         .into_iter()
         .map(|mut nodes| {
             // Stable: what is equal stays in pre-order, which is by names.
-            nodes.compact_sort_by_key(|&node| std::cmp::Reverse(value(node)));
+            nodes.sort_by_key(|&node| std::cmp::Reverse(value(node)));
             nodes.truncate(CHAINS);
             nodes
                 .into_iter()

@@ -171,11 +171,12 @@ impl Aggregate {
             inclusive.push(part.inclusive);
             waits.push(part.waits);
         }
-        let (contexts, places) = Contexts::merge_placed(forests, |into: &mut Sums, from| {
+        let (contexts, parts) = Contexts::merge_placed(forests, |into: &mut Sums, from| {
             into.requests += from.requests;
             into.spans += from.spans;
             into.errors += from.errors;
         });
+        let places: Vec<Vec<u32>> = parts.into_iter().map(|part| part.nodes).collect();
         // All parts have weights, or none has.
         let weights = weights.map(|(all, exclusive, inclusive)| {
             let place = |parts| placed(&contexts, parts, &counts, &places);

@@ -1,6 +1,7 @@
 //! A forest of calling contexts that carries anything, merges by names and has one canonical order.
 
 use super::PathTable;
+use crate::names::join_names;
 use pathlight_trace::{Endpoint, EndpointId, NO_ROW, TraceSet};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -40,20 +41,33 @@ impl<T> Contexts<T> {
         forest: &[(u32, EndpointId)],
         values: impl IntoIterator<Item = (u32, T)>,
     ) -> Contexts<T> {
-        let mut out = Contexts { endpoints: Vec::new(), nodes: Vec::new() };
-        let mut name_of: FxHashMap<EndpointId, u32> = FxHashMap::default();
+        let mut endpoints = Vec::new();
+        let mut number_of: FxHashMap<EndpointId, u32> = FxHashMap::default();
+        let number = |endpoint| {
+            *number_of.entry(endpoint).or_insert_with(|| {
+                endpoints.push(set.owned_endpoint(endpoint));
+                endpoints.len() as u32 - 1
+            })
+        };
+        let nodes = Contexts::nodes_of(forest, values, number);
+        Contexts { endpoints, nodes }
+    }
+
+    /// Returns the nodes of such contexts, with the numbers that endpoints have.
+    pub(crate) fn nodes_of(
+        forest: &[(u32, EndpointId)],
+        values: impl IntoIterator<Item = (u32, T)>,
+        mut number: impl FnMut(EndpointId) -> u32,
+    ) -> Vec<Context<T>> {
+        let mut nodes: Vec<Context<T>> = Vec::new();
         let mut node_of: FxHashMap<u32, u32> = FxHashMap::default();
         for (context, value) in values {
             let (parent, endpoint) = forest[context as usize];
-            let name = *name_of.entry(endpoint).or_insert_with(|| {
-                out.endpoints.push(set.owned_endpoint(endpoint));
-                out.endpoints.len() as u32 - 1
-            });
             let parent = node_of.get(&parent).copied().unwrap_or(NO_ROW);
-            node_of.insert(context, out.nodes.len() as u32);
-            out.nodes.push(Context { parent, endpoint: name, value });
+            node_of.insert(context, nodes.len() as u32);
+            nodes.push(Context { parent, endpoint: number(endpoint), value });
         }
-        out
+        nodes
     }
 
     /// Returns the same forest with other values.
@@ -72,16 +86,17 @@ impl<T> Contexts<T> {
         Contexts::merge_placed(parts, join).0
     }
 
-    /// Joins forests as [`merge`](Self::merge) does; returns also, of each part, the numbers that its nodes have now.
+    /// Joins forests as [`merge`](Self::merge) does; returns also the numbers that the nodes and endpoints of each part have
+    /// now.
     pub(crate) fn merge_placed(
         parts: Vec<Contexts<T>>,
         mut join: impl FnMut(&mut T, T),
-    ) -> (Contexts<T>, Vec<Vec<u32>>) {
+    ) -> (Contexts<T>, Vec<Placed>) {
         let shapes = parts.iter().map(|part| (part.endpoints.as_slice(), part.shape())).collect();
-        let Joined { endpoints, shape, places } = join_shapes(shapes);
+        let Joined { endpoints, shape, placed } = join_shapes(shapes);
         let mut values: Vec<Option<T>> = shape.iter().map(|_| None).collect();
-        for (part, places) in parts.into_iter().zip(&places) {
-            for (node, &place) in part.nodes.into_iter().zip(places) {
+        for (part, placed) in parts.into_iter().zip(&placed) {
+            for (node, &place) in part.nodes.into_iter().zip(&placed.nodes) {
                 match &mut values[place as usize] {
                     Some(sum) => join(sum, node.value),
                     none => *none = Some(node.value),
@@ -93,7 +108,7 @@ impl<T> Contexts<T> {
             .into_iter()
             .zip(values)
             .filter_map(|((parent, endpoint), value)| Some(Context { parent, endpoint, value: value? }));
-        (Contexts { endpoints, nodes: nodes.collect() }, places)
+        (Contexts { endpoints, nodes: nodes.collect() }, placed)
     }
 
     /// Returns (parent or [`NO_ROW`], endpoint) of each node.
@@ -180,6 +195,9 @@ impl<T> Contexts<T> {
 impl Contexts<()> {
     /// Returns the number in `known` of each of these paths, [`NO_ROW`] where it has none.
     pub fn numbers_in(&self, known: &Contexts<()>) -> Vec<u32> {
+        if self == known {
+            return (0..self.nodes.len() as u32).collect();
+        }
         let names: BTreeMap<&Endpoint, u32> = known.endpoints.iter().zip(0u32..).collect();
         let index: BTreeMap<(u32, u32), u32> = known
             .nodes
@@ -207,34 +225,34 @@ struct Joined {
     endpoints: Vec<Endpoint>,
     /// In pre-order with siblings by name.
     shape: Shape,
-    /// Of each part, the numbers that its nodes have here.
-    places: Vec<Vec<u32>>,
+    /// Of each part.
+    placed: Vec<Placed>,
+}
+
+/// The numbers that the nodes and endpoints of a forest have in one that it was joined into.
+pub(crate) struct Placed {
+    pub nodes: Vec<u32>,
+    pub endpoints: Vec<u32>,
 }
 
 /// Joins forests that are given as endpoints and nodes, in time linear in the nodes.
 fn join_shapes(parts: Vec<(&[Endpoint], Shape)>) -> Joined {
-    let mut numbers: BTreeMap<&Endpoint, u32> = BTreeMap::new();
-    for name in parts.iter().flat_map(|&(names, _)| names) {
-        numbers.entry(name).or_insert(0);
-    }
-    numbers.values_mut().zip(0..).for_each(|(place, number)| *place = number);
-    let endpoints: Vec<Endpoint> = numbers.keys().map(|&name| name.clone()).collect();
+    let (endpoints, numbers) = join_names(parts.iter().map(|&(names, _)| names));
     let most = parts.iter().map(|(_, shape)| shape.len()).max().unwrap_or(0);
     let mut index = hashbrown::HashMap::with_capacity_and_hasher(most, rustc_hash::FxBuildHasher);
     let mut nodes: Vec<(u32, u32)> = Vec::with_capacity(most);
-    let mut places: Vec<Vec<u32>> = Vec::with_capacity(parts.len());
-    for (names, shape) in parts {
-        let names: Vec<u32> = names.iter().map(|name| numbers[name]).collect();
+    let mut placed: Vec<Placed> = Vec::with_capacity(parts.len());
+    for ((_, shape), numbers) in parts.into_iter().zip(numbers) {
         let mut moved: Vec<u32> = Vec::with_capacity(shape.len());
         for (parent, endpoint) in shape {
             let parent = if parent == NO_ROW { NO_ROW } else { moved[parent as usize] };
-            let node = (parent, names[endpoint as usize]);
+            let node = (parent, numbers[endpoint as usize]);
             moved.push(*index.entry(node).or_insert_with(|| {
                 nodes.push(node);
                 nodes.len() as u32 - 1
             }));
         }
-        places.push(moved);
+        placed.push(Placed { nodes: moved, endpoints: numbers });
     }
     drop(index);
     let place_of = pre_order(&nodes, endpoints.len());
@@ -243,8 +261,10 @@ fn join_shapes(parts: Vec<(&[Endpoint], Shape)>) -> Joined {
         let parent = if parent == NO_ROW { NO_ROW } else { place_of[parent as usize] };
         shape[place as usize] = (parent, endpoint);
     }
-    places.iter_mut().flatten().for_each(|number| *number = place_of[*number as usize]);
-    Joined { endpoints, shape, places }
+    for number in placed.iter_mut().flat_map(|part| &mut part.nodes) {
+        *number = place_of[*number as usize];
+    }
+    Joined { endpoints, shape, placed }
 }
 
 /// Returns the place of each node in pre-order with siblings by endpoint; nodes are given as (parent, endpoint).

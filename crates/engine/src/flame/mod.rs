@@ -28,6 +28,7 @@ pub use aggregate::{Aggregate, pack_sorted, unpack_sorted};
 pub use collapse::{Collapser, EndpointEntry, topmost};
 pub use column::TimeColumn;
 pub use contexts::{Context, Contexts};
+pub(crate) use contexts::Placed;
 pub use critical_path::{PathEntry, PathFinder, Segment};
 pub use exemplars::{ExemplarCandidates, ExemplarTargets};
 pub use folded::{TooDeep, fold};

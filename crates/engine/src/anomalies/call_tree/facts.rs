@@ -197,17 +197,14 @@ impl Dictionary {
     pub(super) fn merge(parts: Vec<Dictionary>) -> (Dictionary, Vec<Numbers>) {
         let (mut forests, mut rest) = (Vec::new(), Vec::new());
         for Dictionary { paths, sets, cells } in parts {
-            rest.push((paths.endpoints.clone(), sets, cells));
+            rest.push((sets, cells));
             forests.push(paths);
         }
-        let (paths, nodes) = Contexts::merge_placed(forests, |(), ()| {});
-        let number_of = |name: &Endpoint| paths.endpoints.binary_search(name).map_or(NO_ROW, |n| n as u32);
-        let numbers_of = |names: &[Endpoint]| names.iter().map(number_of).collect::<Vec<u32>>();
+        let (paths, placed) = Contexts::merge_placed(forests, |(), ()| {});
         let mut sets: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
-        for (names, part_sets, _) in &mut rest {
-            let names = numbers_of(names);
+        for ((part_sets, _), placed) in rest.iter_mut().zip(&placed) {
             for set in part_sets {
-                set.iter_mut().for_each(|endpoint| *endpoint = names[*endpoint as usize]);
+                set.iter_mut().for_each(|endpoint| *endpoint = placed.endpoints[*endpoint as usize]);
                 set.sort_unstable();
                 sets.insert(set.clone(), 0);
             }
@@ -215,17 +212,18 @@ impl Dictionary {
         sets.values_mut().zip(0..).for_each(|(number, next)| *number = next);
         // Each with its place among the cells of all parts, one part after the other.
         let mut all: Vec<(CellKey, u32)> =
-            Vec::with_capacity(rest.iter().map(|(_, _, cells)| cells.len()).sum());
-        for ((names, part_sets, cells), nodes) in rest.iter().zip(&nodes) {
-            let names = numbers_of(names);
+            Vec::with_capacity(rest.iter().map(|(_, cells)| cells.len()).sum());
+        for ((part_sets, cells), placed) in rest.iter().zip(&placed) {
             let part_sets: Vec<u32> = part_sets.iter().map(|set| sets[set]).collect();
             for &CellKey { kind, context, condition } in cells {
-                let context = nodes[context as usize];
+                let context = placed.nodes[context as usize];
                 let condition = match kind {
                     FactKind::Calls | FactKind::SelfTime | FactKind::TotalTime | FactKind::Latency => {
                         part_sets[condition as usize]
                     }
-                    FactKind::After | FactKind::Wait if condition != NO_ROW => names[condition as usize],
+                    FactKind::After | FactKind::Wait if condition != NO_ROW => {
+                        placed.endpoints[condition as usize]
+                    }
                     _ => condition,
                 };
                 all.push((CellKey { kind, context, condition }, all.len() as u32));
@@ -239,10 +237,10 @@ impl Dictionary {
             cells.push(same[0].0);
         }
         let mut numbers = numbers.into_iter();
-        let numbers = nodes
+        let numbers = placed
             .into_iter()
             .zip(&rest)
-            .map(|(nodes, (_, _, cells))| (nodes, numbers.by_ref().take(cells.len()).collect()));
+            .map(|(placed, (_, cells))| (placed.nodes, numbers.by_ref().take(cells.len()).collect()));
         let numbers = numbers.collect();
         (Dictionary { paths, sets: sets.into_keys().collect(), cells }, numbers)
     }
