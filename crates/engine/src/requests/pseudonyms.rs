@@ -20,7 +20,7 @@ impl Query for NamePseudonyms {
         for part in workers.partials(NamesPass).await? {
             names.merge(part);
         }
-        Ok(names.pseudonyms(workers.place_facts().await?))
+        Ok(names.pseudonyms(&*workers.place_facts().await?))
     }
 }
 

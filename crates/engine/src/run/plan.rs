@@ -15,7 +15,7 @@ pub enum PlanStep<R> {
     Pass(Vec<u8>),
     /// There is more to work out: call [`Plan::next`] again without partials, after a look at what else is wanted.
     Working(TrainingProgress),
-    /// Another plan over the same data is computing what this one needs: call [`Plan::next`] again without partials
+    /// Another plan over the same data is finding out what this one needs: call [`Plan::next`] again without partials
     /// once that one has gone on, or has ended.
     Waiting,
     /// The report.
@@ -56,14 +56,21 @@ impl<R> Plan<R> {
             partial.truncate(length);
         }
         self.workers.put(partials)?;
-        if let Some(report) = steps::step(&mut job) {
-            return Ok(PlanStep::Done(report?));
+        loop {
+            let steps = self.workers.steps();
+            if let Some(report) = steps::step(&mut job) {
+                return Ok(PlanStep::Done(report?));
+            }
+            // What one part of the plan found out, another may have waited for.
+            if self.workers.steps() == steps {
+                break;
+            }
         }
         self.job = Some(job);
         Ok(match self.workers.wanted() {
             Wanted::Pass(pass) => PlanStep::Pass(sealed(pass)),
             Wanted::Working(progress) => PlanStep::Working(progress),
-            Wanted::Cut => PlanStep::Waiting,
+            Wanted::Others => PlanStep::Waiting,
         })
     }
 

@@ -1,7 +1,7 @@
 //! From a percentile range to keys that every worker can compare with, in one or two passes; and passes over the requests
 //! inside.
 
-use super::cuts::{Claim, Known};
+use super::cuts::Known;
 use super::partials::parts;
 use super::pass::Pass;
 use super::request_pass::{PackedRequestPass, RequestPass};
@@ -224,17 +224,8 @@ impl Workers {
         &self,
         selection: &Selection,
     ) -> Result<(RangeRequests<'_>, RangeFacts), EngineError> {
-        let (cut, facts) = loop {
-            match self.cuts().claim(selection) {
-                Claim::Known(known) => break *known,
-                Claim::Others => self.wait().await,
-                Claim::Ours(claimed) => {
-                    let known = self.find_cut(selection).await?;
-                    claimed.keep(known.clone());
-                    break known;
-                }
-            }
-        };
+        let known = &self.cuts().known;
+        let (cut, facts) = self.once(known, selection.clone(), async || self.find_cut(selection).await).await?;
         Ok((RangeRequests { workers: self, selection: selection.at_any_latency(), cut }, facts))
     }
 

@@ -1,6 +1,7 @@
 //! All workers, as the plan of a query sees them: it has them run a pass and waits for the partials.
 
 use super::Cuts;
+use super::cuts::{Claim, Found};
 use super::apart::{Connections, ConnectionsPass};
 use super::partials::{frame, parts};
 use super::pass::{NamedPass, Packed, Pass};
@@ -25,8 +26,8 @@ pub(crate) enum Wanted {
     Pass(Vec<u8>),
     /// Its next step of work of its own.
     Working(TrainingProgress),
-    /// A cut that another plan is computing.
-    Cut,
+    /// What another plan is finding out.
+    Others,
 }
 
 /// What lies between a plan and whoever runs it.
@@ -40,7 +41,7 @@ struct Mailbox {
     arrived: BTreeMap<u64, (Vec<Vec<u8>>, usize)>,
     /// How far the plan's own work is, which pauses.
     working: Option<TrainingProgress>,
-    /// Whether a cut of another plan is waited for.
+    /// Whether it waits for what another plan is finding out.
     is_waiting: bool,
     /// Steps of the plan until now.
     steps: u64,
@@ -100,7 +101,7 @@ impl Mailbox {
     }
 }
 
-/// All workers, and the cuts that are known of their data.
+/// All workers, and what is known of their data.
 #[derive(Clone)]
 pub struct Workers {
     mailbox: Arc<Mutex<Mailbox>>,
@@ -141,20 +142,25 @@ impl Workers {
             return Wanted::Pass(frame(&passes));
         }
         if is_waiting && working.is_none() {
-            Wanted::Cut
+            Wanted::Others
         } else {
             Wanted::Working(working.unwrap_or_default())
         }
     }
 
-    /// Waits for the next step of the plan.
-    async fn next_step(&self) {
-        let now = self.mailbox().steps;
-        poll_fn(|_| if self.mailbox().steps > now { Poll::Ready(()) } else { Poll::Pending }).await;
+    /// Returns the steps of the plan until now.
+    pub(crate) fn steps(&self) -> u64 {
+        self.mailbox().steps
     }
 
-    /// Waits until another plan may have found a cut.
-    pub(crate) async fn wait(&self) {
+    /// Waits for the next step of the plan.
+    async fn next_step(&self) {
+        let now = self.steps();
+        poll_fn(|_| if self.steps() > now { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
+
+    /// Waits until another plan may have found something out.
+    async fn wait(&self) {
         self.mailbox().is_waiting = true;
         self.next_step().await;
     }
@@ -189,16 +195,32 @@ impl Workers {
         self.run_named(NamedPass { names, types, incomplete, apart, pass }).await
     }
 
+    /// Returns what is found out once for all plans over the data: what is known of it, else what `find` returns. While
+    /// another plan is finding it out, this waits.
+    pub(crate) async fn once<K: PartialEq + Clone, V: Clone>(
+        &self,
+        found: &Found<K, V>,
+        key: K,
+        find: impl AsyncFnOnce() -> Result<V, EngineError>,
+    ) -> Result<V, EngineError> {
+        let claimed = loop {
+            match found.claim(&key) {
+                Claim::Known(known) => return Ok(known),
+                Claim::Others => self.wait().await,
+                Claim::Ours(claimed) => break claimed,
+            }
+        };
+        let value = find().await?;
+        claimed.keep(value.clone());
+        // Another part of this plan may wait for it.
+        self.mailbox().steps += 1;
+        Ok(value)
+    }
+
     /// Returns what places are called under a reading.
     async fn place_names(&self, reading: Reading) -> Result<Arc<Packed<PlaceNames>>, EngineError> {
-        let known = &self.cuts.place_names;
-        match known.get(&reading) {
-            Some(names) => Ok(names),
-            None => {
-                let names = self.place_facts().await?.names(reading);
-                Ok(known.keep(reading, Arc::new(Packed::of(&names))))
-            }
-        }
+        let find = async || Ok(Arc::new(Packed::of(&self.place_facts().await?.names(reading))));
+        self.once(&self.cuts.place_names, reading, find).await
     }
 
     /// Returns how requests are grouped into types, where places have these names.
@@ -208,14 +230,8 @@ impl Workers {
         names: &Option<Arc<Packed<PlaceNames>>>,
         by: &GroupBy,
     ) -> Result<Arc<Packed<TypeNames>>, EngineError> {
-        let (known, key) = (&self.cuts.type_names, (settings.reading, by.clone()));
-        match known.get(&key) {
-            Some(types) => Ok(types),
-            None => {
-                let types = self.type_facts(settings, names).await?.names(by);
-                Ok(known.keep(key, Arc::new(Packed::of(&types))))
-            }
-        }
+        let find = async || Ok(Arc::new(Packed::of(&self.type_facts(settings, names).await?.names(by))));
+        self.once(&self.cuts.type_names, (settings.reading, by.clone()), find).await
     }
 
     /// Returns the facts of all workers that request types follow from, where places have these names.
@@ -224,16 +240,16 @@ impl Workers {
         settings: PathSettings,
         names: &Option<Arc<Packed<PlaceNames>>>,
     ) -> Result<Arc<TypeFacts>, EngineError> {
-        if let Some(known) = self.cuts.type_facts.get(&settings.reading) {
-            return Ok(known);
-        }
-        let mut facts = TypeFacts::default();
-        let pass = Pass::Types { settings };
-        let pass = NamedPass { names: names.clone(), types: None, incomplete: true, apart: Vec::new(), pass };
-        for part in self.run_named(pass).await? {
-            facts.merge(encoding::read(&part)?);
-        }
-        Ok(self.cuts.type_facts.keep(settings.reading, Arc::new(facts)))
+        let find = async || {
+            let mut facts = TypeFacts::default();
+            let (names, pass) = (names.clone(), Pass::Types { settings });
+            let pass = NamedPass { names, types: None, incomplete: true, apart: Vec::new(), pass };
+            for part in self.run_named(pass).await? {
+                facts.merge(encoding::read(&part)?);
+            }
+            Ok(Arc::new(facts))
+        };
+        self.once(&self.cuts.type_facts, settings.reading, find).await
     }
 
     async fn run_named(&self, pass: NamedPass) -> Result<Vec<Vec<u8>>, EngineError> {
@@ -242,26 +258,24 @@ impl Workers {
     }
 
     /// Returns the facts of all workers from which the names of places follow, and which requests count.
-    pub(crate) async fn place_facts(&self) -> Result<&PlaceFacts, EngineError> {
-        if let Some(known) = self.cuts.places() {
-            return Ok(known);
-        }
-        let mut facts = PlaceFacts::default();
-        let pass =
-            NamedPass { names: None, types: None, incomplete: true, apart: Vec::new(), pass: Pass::Places };
-        for part in self.run_named(pass).await? {
-            facts.merge(encoding::read(&part)?);
-        }
-        Ok(self.cuts.keep_places(facts))
+    pub(crate) async fn place_facts(&self) -> Result<Arc<PlaceFacts>, EngineError> {
+        let find = async || {
+            let mut facts = PlaceFacts::default();
+            let (names, types, pass) = (None, None, Pass::Places);
+            let pass = NamedPass { names, types, incomplete: true, apart: Vec::new(), pass };
+            for part in self.run_named(pass).await? {
+                facts.merge(encoding::read(&part)?);
+            }
+            Ok(Arc::new(facts))
+        };
+        self.once(&self.cuts.places, (), find).await
     }
 
     /// Returns facts about the links of all workers.
-    pub(crate) async fn connections(&self) -> Result<&Connections, EngineError> {
-        if let Some(known) = self.cuts.connections() {
-            return Ok(known);
-        }
-        let parts = Box::pin(self.partials(ConnectionsPass)).await?;
-        Ok(self.cuts.keep_connections(Connections::of(parts)))
+    pub(crate) async fn connections(&self) -> Result<Arc<Connections>, EngineError> {
+        let find =
+            async || Ok(Arc::new(Connections::of(Box::pin(self.partials(ConnectionsPass)).await?)));
+        self.once(&self.cuts.connections, (), find).await
     }
 
     /// Returns what the partials of a pass hold.

@@ -17,15 +17,8 @@ impl Workers {
         if !self.cuts().has_summaries {
             return Ok(None);
         }
-        if let Some(known) = self.cuts().summaries() {
-            return Ok(Some(known));
-        }
-        let parts = self.partials(JoinPass).await?;
-        // Another plan may have joined them meanwhile.
-        Ok(Some(match self.cuts().summaries() {
-            Some(known) => known,
-            None => self.cuts().keep_summaries(Joined::merge(parts)),
-        }))
+        let find = async || Ok(Arc::new(Joined::merge(self.partials(JoinPass).await?)));
+        self.once(&self.cuts().summaries, (), find).await.map(Some)
     }
 
     /// Returns the summary that a selection is about, and which of its requests; `None` if it is about traces.

@@ -128,13 +128,12 @@ pub(crate) async fn usual_limits(
     against: Option<&Selection>,
     subject: &Subject,
 ) -> Result<Limits, EngineError> {
-    let key = (subject.clone(), usual_requests(selection, against));
-    if let Some(known) = workers.cuts().limits.get(&key) {
-        return Ok(known);
-    }
-    let usual = times(workers, &key.1, std::slice::from_ref(subject)).await?;
-    let found = usual.into_iter().next().map(limits).unwrap_or_default();
-    Ok(workers.cuts().limits.keep(key, found))
+    let usual = usual_requests(selection, against);
+    let find = async || {
+        let usual = times(workers, &usual, std::slice::from_ref(subject)).await?;
+        Ok(usual.into_iter().next().map(limits).unwrap_or_default())
+    };
+    workers.once(&workers.cuts().limits, (subject.clone(), usual.clone()), find).await
 }
 
 /// Returns a selection whose filters know what is usual.

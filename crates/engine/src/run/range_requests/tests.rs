@@ -125,6 +125,27 @@ fn a_plan_waits_for_the_cut_of_another_and_takes_its_place_if_that_ends() -> Res
 }
 
 #[test]
+fn a_plan_waits_for_names_that_another_finds_out() -> Result<(), EngineError> {
+    let (mut session, cuts) = (session()?, Cuts::default());
+    let mut first = Plan::new(Range { selection: tail() }, &cuts);
+    // Its range is another, the names are the same.
+    let mut second = Plan::new(Range { selection: Selection::default() }, &cuts);
+    let mut partials = Vec::new();
+    // Places, then types.
+    for _ in 0..2 {
+        let PlanStep::Pass(pass) = first.next(partials)? else { return Err(EngineError::Ended) };
+        assert!(matches!(second.next(Vec::new())?, PlanStep::Waiting));
+        partials = vec![session.run_pass(&pass)?];
+    }
+    assert!(matches!(first.next(partials)?, PlanStep::Pass(_)));
+    let PlanStep::Pass(pass) = second.next(Vec::new())? else { return Err(EngineError::Ended) };
+    let message = [opened(&pass)?];
+    let own: NamedPass = encoding::read(parts(&message)?[0])?;
+    assert!(matches!(own.pass, Pass::Latencies { .. }));
+    Ok(())
+}
+
+#[test]
 fn not_more_than_a_few_cuts_are_kept() -> Result<(), EngineError> {
     let (mut session, cuts) = (session()?, Cuts::default());
     let of =
@@ -132,7 +153,7 @@ fn not_more_than_a_few_cuts_are_kept() -> Result<(), EngineError> {
     for lo in 1..=3 * CUTS_KEPT as u32 {
         run(Plan::new(of(lo), &cuts), &mut session)?;
     }
-    assert_eq!(cuts.list().len(), CUTS_KEPT);
+    assert_eq!(cuts.known.list().len(), CUTS_KEPT);
     let last = 3 * CUTS_KEPT as u32;
     assert_eq!(run(Plan::new(of(last), &cuts), &mut session)?.1, 0);
     assert!(run(Plan::new(of(1), &cuts), &mut session)?.1 > 0);
