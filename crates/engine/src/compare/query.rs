@@ -83,7 +83,7 @@ async fn side(
         return Ok(((side, frames), times, QueuesPart::default()));
     }
     let found = async |requests: &RangeRequests<'_>| {
-        try_join3(requests.partials(FramesPass), times(requests), sent(requests)).await
+        try_join3(requests.partials(FramesPass), times(requests, true), sent(requests)).await
     };
     let ((frames, times, sent), facts) = workers.over_requests(&selection, found).await?;
     Ok(((CompareSide { selection, facts: facts.by_weight() }, ComparePart::merge(frames)), times, sent))

@@ -119,7 +119,7 @@ impl Query for CompareDiagnoses {
             let what = "what changed between two sets, place by place, is found in";
             workers.needs_traces(selection, what).await?;
             let (requests, _) = workers.cut(selection).await?;
-            try_join3(requests.run(TracesPass), times(&requests), sent(&requests)).await
+            try_join3(requests.run(TracesPass), times(&requests, true), sent(&requests)).await
         };
         let ((a_traces, a_times, a_sent), (b_traces, b_times, b_sent)) =
             try_join(side(self.a.clone()), side(self.b.clone())).await?;

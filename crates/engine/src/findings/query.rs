@@ -31,10 +31,13 @@ impl Query for Findings {
 
     async fn run(self, workers: Workers) -> Result<FindingsReport, EngineError> {
         let Some(baseline) = &self.baseline else {
-            let (found, facts) = workers.over_requests(&self.selection, found).await?;
+            let alone = async |requests: &RangeRequests<'_>| found(requests, false).await;
+            let (found, facts) = workers.over_requests(&self.selection, alone).await?;
             return Ok(found.rank(facts, None));
         };
-        let side = |selection| workers.over_requests(selection, found);
+        let side = async |selection| {
+            workers.over_requests(selection, async |requests| found(requests, true).await).await
+        };
         let ((before, before_facts), (found, facts)) =
             try_join(side(baseline), side(&self.selection)).await?;
         let change =
@@ -62,12 +65,12 @@ impl Found {
     }
 }
 
-/// Runs the three passes over the requests.
-async fn found(requests: &RangeRequests<'_>) -> Result<Found, EngineError> {
+/// Runs the three passes over the requests, which may be compared with others.
+async fn found(requests: &RangeRequests<'_>, is_compared: bool) -> Result<Found, EngineError> {
     let latencies = async { Ok(TypeLatencies::merge(requests.partials(TypeLatenciesPass).await?)) };
     let (types, sent) = try_join(latencies, sent(requests)).await?;
     let cuts = types.cuts();
-    let parts = requests.partials(FindingsPass { cuts: cuts.clone() }).await?;
+    let parts = requests.partials(FindingsPass { cuts: cuts.clone(), is_compared }).await?;
     let (parts, times): (Vec<FindingsPart>, Vec<ServicesPartial>) = parts.into_iter().unzip();
     let (part, times) = (FindingsPart::merge(parts), ServicesPartial::merge(times));
     let groups = tag_groups(&types, &cuts, &part, &times);
@@ -80,6 +83,8 @@ async fn found(requests: &RangeRequests<'_>) -> Result<Found, EngineError> {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct FindingsPass {
     pub cuts: Vec<TypeCut>,
+    /// Whether the times of services are compared with others.
+    pub is_compared: bool,
 }
 
 impl RequestPass for FindingsPass {
@@ -94,7 +99,7 @@ impl RequestPass for FindingsPass {
             over.apart.is_some(),
             over.weighing,
         );
-        let services = services_observer(&over);
+        let services = services_observer(&over, self.is_compared);
         over.walk((observer, services))
     }
 }

@@ -149,7 +149,8 @@ impl Summary {
             Default::default();
         let (mut errors, mut flow, mut diagnosis) = (ByRoot::new(), ByRoot::new(), ByRoot::new());
         let overlap = settings.path.overlap;
-        let observers = (ServicesObserver::new(set, overlap).by(weighing), ErrorsObserver::new(set, overlap));
+        let times = ServicesObserver::new(set, overlap).compared(true).by(weighing);
+        let observers = (times, ErrorsObserver::new(set, overlap));
         let observers = (observers, (FlowObserver::new(set, overlap), DiagnosisObserver::new(set)));
         let mut walk = Walk::new(observers, settings.path, Vec::new());
         for (root, found) in roots {

@@ -79,6 +79,8 @@ pub struct ServicesObserver {
     used_in: Vec<u64>,
     /// By caller, or [`NO_CALLER`] for own work, and service.
     by_request: FxHashMap<(u32, u32), Sample>,
+    /// Whether it counts what visits call.
+    counts_entries: bool,
     entries: FxHashMap<u32, CountedEntry>,
     spans: Vec<SpanState>,
     visits: Vec<Visit>,
@@ -124,6 +126,7 @@ impl ServicesObserver {
             used_in: vec![0; names.len()],
             names,
             by_request: FxHashMap::default(),
+            counts_entries: false,
             entries: FxHashMap::default(),
             spans: Vec::new(),
             visits: Vec::new(),
@@ -135,6 +138,12 @@ impl ServicesObserver {
     /// Returns an observer of the same requests until everything is done, if there is something that finds their paths.
     pub(crate) fn until_done(self, done: Option<DonePath>) -> ServicesObserver {
         ServicesObserver { done, ..self }
+    }
+
+    /// Returns an observer that also counts what visits call, if its part is compared with another: only then is it asked
+    /// which visits stop early. There is a count for each pair of endpoints that call each other.
+    pub(crate) fn compared(self, is_compared: bool) -> ServicesObserver {
+        ServicesObserver { counts_entries: is_compared, ..self }
     }
 
     /// Returns an observer of the same requests, each counted as this says.
@@ -323,7 +332,9 @@ impl ServicesObserver {
                 counts.latency_us.add(facts.latency_us, self.weight);
             }
         }
-        self.count_entries(set, tree, &visits);
+        if self.counts_entries {
+            self.count_entries(set, tree, &visits);
+        }
         self.visits = visits;
     }
 }

@@ -27,16 +27,19 @@ impl Query for ServiceChanges {
     async fn run(self, workers: Workers) -> Result<ServicesReport, EngineError> {
         let side = async |selection: &Selection| {
             let (requests, _) = workers.cut(selection).await?;
-            try_join(times(&requests), sent(&requests)).await
+            try_join(times(&requests, true), sent(&requests)).await
         };
         let (a, b) = try_join(side(&self.a), side(&self.b)).await?;
         Ok(culprit((&self.a, &a.0, &a.1), (&self.b, &b.0, &b.1)))
     }
 }
 
-/// Returns the times of the requests of one side.
-pub(crate) async fn times(requests: &RangeRequests<'_>) -> Result<ServicesPartial, EngineError> {
-    Ok(ServicesPartial::merge(requests.partials(ServicesPass).await?))
+/// Returns the times of some requests, which may be compared with those of others.
+pub(crate) async fn times(
+    requests: &RangeRequests<'_>,
+    is_compared: bool,
+) -> Result<ServicesPartial, EngineError> {
+    Ok(ServicesPartial::merge(requests.partials(ServicesPass { is_compared }).await?))
 }
 
 /// What is compared of one side: its selection, the times of its services, the messages that it sends.
@@ -60,20 +63,22 @@ fn is_of_one_set(a: &Selection, b: &Selection) -> bool {
 
 /// Times of calls and visits by service.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct ServicesPass;
+pub(crate) struct ServicesPass {
+    pub is_compared: bool,
+}
 
 impl RequestPass for ServicesPass {
     type Part = ServicesPartial;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        let observer = services_observer(&over);
+        let observer = services_observer(&over, self.is_compared);
         over.walk(observer)
     }
 }
 
-/// Returns what takes these times.
-pub(crate) fn services_observer(over: &Over<'_>) -> ServicesObserver {
-    let observer = ServicesObserver::new(over.set, over.settings.overlap);
+/// Returns what takes these times, which may be compared with others.
+pub(crate) fn services_observer(over: &Over<'_>, is_compared: bool) -> ServicesObserver {
+    let observer = ServicesObserver::new(over.set, over.settings.overlap).compared(is_compared);
     observer.until_done(over.done_path()).by(over.weighing)
 }
 
