@@ -130,7 +130,8 @@ fn join<K: Ord, V>(into: &mut BTreeMap<K, V>, from: BTreeMap<K, V>, mut merge: i
 impl FindingsPart {
     /// Joins parts of disjoint requests.
     pub fn merge(parts: Vec<FindingsPart>) -> FindingsPart {
-        let mut all = FindingsPart::default();
+        let mut parts = parts.into_iter();
+        let mut all = parts.next().unwrap_or_default();
         let path = |into: &mut PathSums, from: PathSums| {
             into.time.merge(&from.time);
             into.between_us.merge(from.between_us);
