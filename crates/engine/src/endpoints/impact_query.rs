@@ -27,7 +27,8 @@ impl Query for Impact {
         }
         let by_service = self.selection.by_service;
         let passes = async |requests: &RangeRequests<'_>| {
-            let services = async { if by_service { times(requests, false).await.map(Some) } else { Ok(None) } };
+            let services =
+                async { if by_service { times(requests, false).await.map(Some) } else { Ok(None) } };
             try_join(requests.partials(ImpactPass), services).await
         };
         let ((parts, services), facts) = workers.over_requests(&self.selection, passes).await?;

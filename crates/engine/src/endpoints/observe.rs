@@ -82,15 +82,17 @@ impl EndpointPart {
             ..row
         });
         let values = (0..).zip(chains).filter_map(|(context, value)| Some((context, value?)));
-        let nodes =
-            Contexts::nodes_of(table.contexts(), values, |endpoint| number_of[endpoint.0 as usize]);
+        let nodes = Contexts::nodes_of(table.contexts(), values, |endpoint| number_of[endpoint.0 as usize]);
         let chains = Contexts { endpoints: names, nodes };
         EndpointPart { requests: weights, rows: rows.collect(), few, waits, chains }
     }
 
     /// Joins parts of disjoint requests and finishes: one row an endpoint, by (service, operation).
-    pub fn finish(parts: Vec<EndpointPart>, range: PercentileRange, facts: RangeFacts) -> EndpointsReport {
-        let mut parts = parts;
+    pub fn finish(
+        mut parts: Vec<EndpointPart>,
+        range: PercentileRange,
+        facts: RangeFacts,
+    ) -> EndpointsReport {
         let forests = parts.iter_mut().map(|part| std::mem::take(&mut part.chains)).collect();
         let (contexts, placed) = Contexts::merge_placed(forests, |into, from| {
             into.0.merge(from.0);
@@ -110,8 +112,12 @@ impl EndpointPart {
         rows.compact_sort_by_key(|(number, _)| *number);
         let waits = WaitSums::merge(waits);
         let mut waiting = waits.by_key(RequestWeight::UNITS.into());
-        let mut report =
-            EndpointsReport { range: Some(range), facts, endpoints: contexts.endpoints, ..EndpointsReport::default() };
+        let mut report = EndpointsReport {
+            range: Some(range),
+            facts,
+            endpoints: contexts.endpoints,
+            ..EndpointsReport::default()
+        };
         for (same, chains) in rows.chunk_by(|a, b| a.0 == b.0).zip(chains) {
             let rows = || same.iter().map(|(_, row)| row);
             let weight =

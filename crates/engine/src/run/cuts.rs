@@ -15,9 +15,12 @@ pub(crate) const CUTS_KEPT: usize = 16;
 /// A cut, and what lies inside.
 pub(crate) type Known = (Cut, RangeFacts);
 
-/// What plans have found out, by what it was found for; the last [`CUTS_KEPT`], most recently used last. What one plan is
-/// finding out, which has no value yet, the others wait for ([`once`](super::workers::Workers::once)).
-pub(crate) struct Found<K, V>(Arc<Mutex<Vec<(K, Option<V>)>>>);
+/// What was found out for each key, most recently used last; `None` while a plan is finding it out.
+type FoundList<K, V> = Vec<(K, Option<V>)>;
+
+/// What plans have found out; the last [`CUTS_KEPT`]. While one is finding something out, the others wait for it
+/// ([`once`](super::workers::Workers::once)).
+pub(crate) struct Found<K, V>(Arc<Mutex<FoundList<K, V>>>);
 
 /// What a plan may do that needs something.
 pub(crate) enum Claim<K: PartialEq, V> {
@@ -48,7 +51,7 @@ impl<K, V> Clone for Found<K, V> {
 }
 
 impl<K, V> Found<K, V> {
-    pub(crate) fn list(&self) -> MutexGuard<'_, Vec<(K, Option<V>)>> {
+    pub(crate) fn list(&self) -> MutexGuard<'_, FoundList<K, V>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -93,7 +96,7 @@ impl<K: PartialEq, V> Drop for Claimed<K, V> {
 #[derive(Clone, Default)]
 pub struct Cuts {
     /// Percentile ranges, and what lies inside.
-    pub(crate) known: Found<Selection, Known>,
+    pub(crate) ranges: Found<Selection, Known>,
     /// What decides over the names of places.
     pub(crate) places: Found<(), Arc<PlaceFacts>>,
     /// Facts about links.

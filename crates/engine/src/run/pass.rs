@@ -3,8 +3,8 @@
 
 use super::request_pass::PackedRequestPass;
 use super::set_pass::PackedSetPass;
-use crate::flow::passes::FlowPass;
 use crate::EngineError;
+use crate::flow::passes::FlowPass;
 use crate::requests::{Cut, GroupBy, RequestType, RootEndpoint, Selection, TypeNames, Until};
 use pathlight_base::encoding;
 use pathlight_trace::{PathSettings, PlaceNames, hash_bytes};

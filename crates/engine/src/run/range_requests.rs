@@ -224,8 +224,9 @@ impl Workers {
         &self,
         selection: &Selection,
     ) -> Result<(RangeRequests<'_>, RangeFacts), EngineError> {
-        let known = &self.cuts().known;
-        let (cut, facts) = self.once(known, selection.clone(), async || self.find_cut(selection).await).await?;
+        let ranges = &self.cuts().ranges;
+        let (cut, facts) =
+            self.once(ranges, selection.clone(), async || self.find_cut(selection).await).await?;
         Ok((RangeRequests { workers: self, selection: selection.at_any_latency(), cut }, facts))
     }
 

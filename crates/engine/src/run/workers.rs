@@ -1,8 +1,8 @@
 //! All workers, as the plan of a query sees them: it has them run a pass and waits for the partials.
 
 use super::Cuts;
-use super::cuts::{Claim, Found};
 use super::apart::{Connections, ConnectionsPass};
+use super::cuts::{Claim, Found};
 use super::partials::{frame, parts};
 use super::pass::{NamedPass, Packed, Pass};
 use super::set_pass::{PackedSetPass, SetPass};
@@ -175,7 +175,9 @@ impl Workers {
         let is_named = reading.has(ReadingRule::Callees) || reading.has(ReadingRule::Templates);
         let names = if is_named { Some(self.place_names(reading).await?) } else { None };
         let types = match pass.by() {
-            Some(by @ (GroupBy::Root | GroupBy::Tag(_))) => Some(Arc::new(Packed::of(&TypeFacts::default().names(by)))),
+            Some(by @ (GroupBy::Root | GroupBy::Tag(_))) => {
+                Some(Arc::new(Packed::of(&TypeFacts::default().names(by))))
+            }
             // Spans as they were written: as the papers have it.
             Some(GroupBy::Automatic) if reading == Reading::PLAIN => {
                 Some(Arc::new(Packed::of(&TypeFacts::default().names(&GroupBy::Root))))
@@ -273,8 +275,7 @@ impl Workers {
 
     /// Returns facts about the links of all workers.
     pub(crate) async fn connections(&self) -> Result<Arc<Connections>, EngineError> {
-        let find =
-            async || Ok(Arc::new(Connections::of(Box::pin(self.partials(ConnectionsPass)).await?)));
+        let find = async || Ok(Arc::new(Connections::of(Box::pin(self.partials(ConnectionsPass)).await?)));
         self.once(&self.cuts.connections, (), find).await
     }
 

@@ -214,6 +214,7 @@ pub fn pair_of_areas(a: &LogHistogram, b: &LogHistogram, (width, height): (f64, 
 mod tests {
     use super::*;
     use crate::findings::charts;
+    use crate::findings::words::sentence;
     use pathlight_base::statistics::{Interval, Percentiles};
     use pathlight_engine::findings::{ErrorsFacts, FindingPlace, WorkAfterFacts};
     use pathlight_engine::flow::MendedLatency;
@@ -332,6 +333,16 @@ mod tests {
         assert_eq!((said.share, said.is_waiting), (0.25, false));
         let errors = ErrorsFacts { requests: 1, ratio: None, saved: None };
         assert_eq!(cost(&finding(FindingFacts::Errors(errors), 0.0), &of), None);
+    }
+
+    #[test]
+    fn requests_with_errors_that_take_as_long_as_others_are_said_to() {
+        let said = |ratio| {
+            let errors = ErrorsFacts { requests: 1, ratio: Some(ratio), saved: None };
+            sentence(&finding(FindingFacts::Errors(errors), 0.0)).to_text()
+        };
+        assert!(said(1.04).contains(" They take as long as requests of "), "{}", said(1.04));
+        assert!(said(1.06).contains(" They take 1.1 times as long as requests of "));
     }
 
     #[test]

@@ -501,10 +501,13 @@ fn errors(out: Sentence, finding: &Finding, facts: &ErrorsFacts) -> Sentence {
     };
     let out = at(finding, out).text(".");
     let out = match ratio {
-        Some(ratio) => out
-            .text(" They take ")
-            .number(times(*ratio))
-            .text(" as long as requests of their type without errors."),
+        Some(ratio) => {
+            let out = match times(*ratio) {
+                same if same == times(1.0) => out.text(" They take as long"),
+                other => out.text(" They take ").number(other).text(" as long"),
+            };
+            out.text(" as requests of their type without errors.")
+        }
         None => out,
     };
     match saved {

@@ -153,7 +153,7 @@ fn not_more_than_a_few_cuts_are_kept() -> Result<(), EngineError> {
     for lo in 1..=3 * CUTS_KEPT as u32 {
         run(Plan::new(of(lo), &cuts), &mut session)?;
     }
-    assert_eq!(cuts.known.list().len(), CUTS_KEPT);
+    assert_eq!(cuts.ranges.list().len(), CUTS_KEPT);
     let last = 3 * CUTS_KEPT as u32;
     assert_eq!(run(Plan::new(of(last), &cuts), &mut session)?.1, 0);
     assert!(run(Plan::new(of(1), &cuts), &mut session)?.1 > 0);
