@@ -50,7 +50,7 @@
 //! has the report. The report is the same for any number of workers.
 //!
 //! Between a page and its workers a query travels as a message ([`Query::to_message`](queries::Query::to_message)): its number and its bytes. Plans
-//! over the same data share the cuts of percentile ranges ([`Cuts`](run::Cuts)).
+//! over the same data share what they find out, such as the ends of percentile ranges ([`Cuts`](run::Cuts)).
 
 pub mod anomalies;
 pub mod compare;

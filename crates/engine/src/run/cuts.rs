@@ -1,4 +1,4 @@
-//! The cuts that are known, and what else plans over the same data share.
+//! What plans over the same data share: cuts, and what else one of them has found out.
 
 use super::apart::Connections;
 use super::pass::Packed;
