@@ -44,8 +44,8 @@ pub(super) struct Cell {
     pub us: Sample,
     /// The reply sides of calls in microseconds ([`reply_side_us`]); none for visits.
     pub reply_us: Sample,
-    /// Weight of the values in each [`bin`], in units of 1/256; ascending. Most cells of many endpoints have few values.
-    pub histogram: Vec<(u16, u64)>,
+    /// Weight of the values in each [`bin`], in units of 1/256.
+    pub histogram: BTreeMap<u16, u64>,
     /// The greatest value (ties: the smaller ids); `None` if all are 0.
     pub exemplar: Option<ServiceExemplar>,
 }
@@ -157,9 +157,7 @@ impl EntryCounts {
 impl ServicesPartial {
     /// Returns whether its numbers may belong together: a part from a file may be damaged by hand.
     pub fn is_sound(&self) -> bool {
-        let is_sorted = |cell: &Cell| cell.histogram.is_sorted_by(|a, b| a.0 < b.0);
         self.services.values().all(|counts| counts.failed.may_be_among(&counts.visits))
-            && self.cells.values().all(|cell| is_sorted(cell))
             && self.entries.values().all(|counts| counts.is_sound())
     }
 }
@@ -201,10 +199,8 @@ impl Cell {
     }
 
     fn count(&mut self, bin: u16, units: u64) {
-        match self.histogram.binary_search_by_key(&bin, |(known, _)| *known) {
-            Ok(at) => self.histogram[at].1 = self.histogram[at].1.saturating_add(units),
-            Err(at) => self.histogram.insert(at, (bin, units)),
-        }
+        let count = self.histogram.entry(bin).or_default();
+        *count = count.saturating_add(units);
     }
 
     /// Returns the number of values seen.

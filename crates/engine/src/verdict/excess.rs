@@ -146,10 +146,10 @@ pub(super) fn moved_as_a_whole((before, scale): (&Cell, Scale), after: &Cell, te
     }
     let [all_before, all_after] = [before, after].map(|cell| cell.us.weights());
     let mut bins: BTreeMap<u16, f64> = BTreeMap::new();
-    for &(bin, count) in &before.histogram {
+    for (&bin, &count) in &before.histogram {
         *bins.entry(scale.bin(bin)).or_default() += count as f64 / all_before.units as f64;
     }
-    for &(bin, count) in &after.histogram {
+    for (&bin, &count) in &after.histogram {
         *bins.entry(bin).or_default() -= count as f64 / all_after.units as f64;
     }
     let is_slower = after.us.mean() >= before.us.mean() * scale.factor;

@@ -328,7 +328,7 @@ fn lead(
 pub(super) fn slower_share(cells: &[&Compared], scale: Scale) -> f64 {
     let mut bins: BTreeMap<u16, f64> = BTreeMap::new();
     let mut add = |cell: &Cell, scale: Scale, weight: f64| {
-        for &(bin, units) in &cell.histogram {
+        for (&bin, &units) in &cell.histogram {
             *bins.entry(scale.bin(bin)).or_default() += units as f64 / f64::from(Weight::UNITS) * weight;
         }
     };
