@@ -66,9 +66,9 @@ impl<K: PartialEq + Clone, V: Clone> Found<K, V> {
             list.push(found);
             return claim;
         }
-        let mut known = list.iter().enumerate().filter(|(_, (_, value))| value.is_some());
-        if let Some((oldest, _)) = known.next()
-            && known.count() + 1 >= CUTS_KEPT
+        let known = list.iter().filter(|(_, value)| value.is_some()).count();
+        if known >= CUTS_KEPT
+            && let Some(oldest) = list.iter().position(|(_, value)| value.is_some())
         {
             list.remove(oldest);
         }

@@ -68,6 +68,12 @@ impl ReadTarget for Session {
     }
 }
 
+/// Takes out what is kept under a key.
+fn take_kept<K, V>(list: &mut Vec<(K, Arc<V>)>, is_it: impl Fn(&K) -> bool) -> Option<(K, Arc<V>)> {
+    let place = list.iter().position(|(key, _)| is_it(key))?;
+    Some(list.remove(place))
+}
+
 impl Session {
     /// Returns a session without traces.
     pub fn new() -> Session {
@@ -131,8 +137,8 @@ impl Session {
         &mut self,
         packed: Arc<Packed<TypeNames>>,
     ) -> Result<Arc<TypeNames>, EngineError> {
-        let entry = match self.type_names.iter().position(|(known, _)| *known == packed) {
-            Some(place) => self.type_names.remove(place),
+        let entry = match take_kept(&mut self.type_names, |known| *known == packed) {
+            Some(entry) => entry,
             None => {
                 let names = packed.read()?;
                 (packed, Arc::new(names))
@@ -143,11 +149,8 @@ impl Session {
 
     /// Returns the table of a key, if it is kept.
     pub(crate) fn table(&mut self, key: &TableKey) -> Option<Arc<PathTable>> {
-        let place = self.tables.iter().position(|(known, _)| known == key)?;
-        let entry = self.tables.remove(place);
-        let table = Arc::clone(&entry.1);
-        self.tables.push(entry);
-        Some(table)
+        let entry = take_kept(&mut self.tables, |known| known == key)?;
+        Some(keep(&mut self.tables, TABLES_KEPT, entry))
     }
 
     /// Keeps a table that is built.
@@ -167,9 +170,8 @@ impl Session {
         let is_it = |(of, types, key): &SelectedKey| {
             *of == naming && (names.is_none() || types.as_ref() == names) && key == selection
         };
-        let found = self.selected.iter().position(|(key, _)| is_it(key));
-        let entry = match found {
-            Some(place) => self.selected.remove(place),
+        let entry = match take_kept(&mut self.selected, is_it) {
+            Some(entry) => entry,
             None => {
                 let types = names.map(|names| self.types_of(naming, names, selection, (table, whose)));
                 let selected = SelectedRequests::new(&self.set, table, selection, types);
@@ -188,8 +190,8 @@ impl Session {
         (table, whose): (&PathTable, &Whose),
     ) -> Arc<RequestTypes> {
         let key = (naming, names.clone(), whose.clone(), selection.settings());
-        let entry = match self.types.iter().position(|(known, _)| *known == key) {
-            Some(place) => self.types.remove(place),
+        let entry = match take_kept(&mut self.types, |known| *known == key) {
+            Some(entry) => entry,
             None => {
                 let rows = table.requests.iter().map(|request| request.row);
                 let of = (table.roots, selection.reading);

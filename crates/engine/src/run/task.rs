@@ -101,7 +101,7 @@ struct PassTask {
     /// How requests are grouped into types, once it is read.
     types: Option<Arc<TypeNames>>,
     builder: Option<TableBuilder>,
-    /// The requests it is about, once they are chosen: to find them again at each step would compare all names of types.
+    /// The requests it is about, once they are chosen: the session may let them go while other passes take their steps.
     selected: Option<Arc<SelectedRequests>>,
     running: Option<Box<dyn RunningPass>>,
     over_set: Option<Box<dyn RunningSetPass>>,
@@ -143,7 +143,7 @@ impl PassTask {
         if let Some(packed) = self.named.types.take() {
             self.types = Some(session.type_names(packed)?);
         }
-        let NamedPass { incomplete, .. } = &self.named;
+        let incomplete = self.named.incomplete;
         match &self.named.pass {
             Pass::Places => Ok(Some(encoding::write(&PlaceFacts::of(&session.set)))),
             Pass::Types { settings } => {
@@ -154,10 +154,7 @@ impl PassTask {
                     Some(running) => running,
                     none => {
                         let (types, summaries) = (self.types.clone(), session.summaries.clone());
-                        none.insert(start_over_set(
-                            pass,
-                            OverSet { types, incomplete: *incomplete, summaries },
-                        )?)
+                        none.insert(start_over_set(pass, OverSet { types, incomplete, summaries })?)
                     }
                 };
                 let partial = running.step(&session.set, time_is_up);
@@ -167,7 +164,7 @@ impl PassTask {
             // Of all requests there is no need for the table of paths.
             Pass::Flow { selection, cut: None, pass } if pass.is_of_all(selection) => {
                 let Some(task) = &mut self.flow else { return Err(EngineError::Ended) };
-                let roots = selection.root.of(&session.set, *incomplete);
+                let roots = selection.root.of(&session.set, incomplete);
                 let (over, of) = ((&session.set, &mut session.flows), (selection, roots));
                 let partial = task.step(over, of, pass, None, time_is_up)?;
                 self.progress = task.progress();
