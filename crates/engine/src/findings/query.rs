@@ -30,13 +30,13 @@ impl Query for Findings {
     type Report = FindingsReport;
 
     async fn run(self, workers: Workers) -> Result<FindingsReport, EngineError> {
-        let Some(baseline) = &self.baseline else {
-            let alone = async |requests: &RangeRequests<'_>| found(requests, false).await;
-            let (found, facts) = workers.over_requests(&self.selection, alone).await?;
-            return Ok(found.rank(facts, None));
-        };
+        let is_compared = self.baseline.is_some();
         let side = async |selection| {
-            workers.over_requests(selection, async |requests| found(requests, true).await).await
+            workers.over_requests(selection, async |requests| found(requests, is_compared).await).await
+        };
+        let Some(baseline) = &self.baseline else {
+            let (found, facts) = side(&self.selection).await?;
+            return Ok(found.rank(facts, None));
         };
         let ((before, before_facts), (found, facts)) =
             try_join(side(baseline), side(&self.selection)).await?;
