@@ -81,9 +81,7 @@ impl EndpointPart {
             inclusive: row.inclusive.packed(),
             ..row
         });
-        let values = (0..).zip(chains).filter_map(|(context, value)| Some((context, value?)));
-        let nodes = Contexts::nodes_of(table.contexts(), values, |endpoint| number_of[endpoint.0 as usize]);
-        let chains = Contexts { endpoints: names, nodes };
+        let chains = Contexts::of_numbered(table, chains, (names, &number_of));
         EndpointPart { requests: weights, rows: rows.collect(), few, waits, chains }
     }
 

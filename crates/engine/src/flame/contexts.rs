@@ -27,11 +27,25 @@ pub struct Context<T> {
     pub value: T,
 }
 
+/// Returns the values that there are, with their places.
+fn valued<T>(values: Vec<Option<T>>) -> impl Iterator<Item = (u32, T)> {
+    (0..).zip(values).filter_map(|(context, value)| Some((context, value?)))
+}
+
 impl<T> Contexts<T> {
     /// Returns the contexts of a table that have a value. Where a context has one, its parent must have one too.
     pub fn of_table(set: &TraceSet, table: &PathTable, values: Vec<Option<T>>) -> Contexts<T> {
-        let values = (0..).zip(values).filter_map(|(context, value)| Some((context, value?)));
-        Contexts::of_forest(set, table.contexts(), values)
+        Contexts::of_forest(set, table.contexts(), valued(values))
+    }
+
+    /// Returns the same contexts over endpoints that were [`numbered`](crate::names::numbered).
+    pub(crate) fn of_numbered(
+        table: &PathTable,
+        values: Vec<Option<T>>,
+        (endpoints, number_of): (Vec<Endpoint>, &[u32]),
+    ) -> Contexts<T> {
+        let number = |endpoint: EndpointId| number_of[endpoint.0 as usize];
+        Contexts { endpoints, nodes: Contexts::nodes_of(table.contexts(), valued(values), number) }
     }
 
     /// Returns the contexts of a forest, given as (parent, endpoint), that have a value; these come by number, and none
@@ -54,7 +68,7 @@ impl<T> Contexts<T> {
     }
 
     /// Returns the nodes of such contexts, with the numbers that endpoints have.
-    pub(crate) fn nodes_of(
+    fn nodes_of(
         forest: &[(u32, EndpointId)],
         values: impl IntoIterator<Item = (u32, T)>,
         mut number: impl FnMut(EndpointId) -> u32,
