@@ -19,13 +19,13 @@ pub struct Examples {
 
 impl Examples {
     /// Keeps some of these requests, which come with times by call path.
-    pub fn of(requests: Vec<(RequestRef, Vec<FeatureCell>)>) -> Examples {
+    pub fn of(requests: &[(&RequestRef, Vec<FeatureCell>)]) -> Examples {
         let (sets, set_of) = PathSets::of(requests.iter().map(|(_, cells)| (cells.as_slice(), 0)));
         let mut kept = vec![Vec::new(); sets.lists.len()];
-        for ((request, cells), set) in requests.into_iter().zip(set_of) {
+        for ((request, cells), set) in requests.iter().zip(set_of) {
             let kept: &mut Vec<(RequestRef, Vec<u64>)> = &mut kept[set as usize];
             if kept.len() < REQUESTS_PER_SET {
-                kept.push((request, cells.iter().map(|cell| cell.us).collect()));
+                kept.push(((*request).clone(), cells.iter().map(|cell| cell.us).collect()));
             }
         }
         Examples { sets, kept }

@@ -1,6 +1,7 @@
 //! The surprise of a category among those of training (`docs/definitions/anomaly.md` section 2).
 
 use super::FactKind;
+use super::facts::KINDS;
 use crate::anomalies::sets::FOLDS;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::ln;
@@ -17,14 +18,13 @@ pub fn without(counts: &Counts, fold: usize) -> u32 {
 /// Good-Turing's share of categories not seen yet, by kind and fold left out.
 #[derive(Clone, Debug, Default)]
 pub struct Unseen {
-    by_kind: BTreeMap<FactKind, [(u64, u64); FOLDS]>,
+    by_kind: [[(u64, u64); FOLDS]; KINDS],
 }
 
 impl Unseen {
     /// Takes note of a category.
     pub fn add(&mut self, kind: FactKind, counts: &Counts) {
-        let sums = self.by_kind.entry(kind).or_default();
-        for (fold, (singletons, calls)) in sums.iter_mut().enumerate() {
+        for (fold, (singletons, calls)) in self.by_kind[kind as usize].iter_mut().enumerate() {
             let here = without(counts, fold);
             *singletons += u64::from(here == 1);
             *calls += u64::from(here);
@@ -33,7 +33,7 @@ impl Unseen {
 
     /// Returns the share of calls of a kind that have a category never seen before.
     pub fn share(&self, kind: FactKind, fold: usize) -> f64 {
-        let (singletons, calls) = self.by_kind.get(&kind).map_or((0, 0), |sums| sums[fold]);
+        let (singletons, calls) = self.by_kind[kind as usize][fold];
         (singletons as f64 + 1.0) / (calls as f64 + 1.0)
     }
 }
@@ -159,7 +159,8 @@ impl Categories {
 fn surprise(rarer: u32, n: u32, unseen: f64) -> f64 {
     let n = f64::from(n);
     let p = (f64::from(rarer) + (unseen * (n + 1.0)).min(1.0)) / (n + 1.0);
-    (-ln(p)).max(0.0)
+    // So it is with most of very many call paths, and the logarithm takes its time.
+    if p == 1.0 { 0.0 } else { (-ln(p)).max(0.0) }
 }
 
 /// Returns the surprises of a key's only category, with each fold left out: what [`Categories`] says, without learning.

@@ -1,6 +1,7 @@
 //! Facts of requests over one dictionary of call paths (`docs/definitions/anomaly.md` section 1).
 
 use crate::anomalies::paper::{FeatureCell, RowFacts};
+use crate::anomalies::sets::fold;
 use crate::flame::Contexts;
 use crate::names::join_sums;
 use pathlight_base::sort::CompactSort as _;
@@ -186,6 +187,8 @@ pub struct RequestFacts {
     pub rows: Vec<FactRow>,
     /// Spans that an injection took out, and spans before it.
     pub lost: (u64, u64),
+    /// Of each row the fold of its trace.
+    pub(super) folds: Vec<u8>,
     /// Stream and first byte of each row.
     starts: Vec<(u32, u64)>,
     /// Bytes of each part, and the number here of each of its cells.
@@ -269,6 +272,7 @@ impl RequestFacts {
         });
         for (mut row, start) in rows {
             row.root = numbers[start.0 as usize].0[row.root as usize];
+            facts.folds.push(fold(&row.facts.request.trace_id));
             facts.rows.push(row);
             facts.starts.push(start);
         }

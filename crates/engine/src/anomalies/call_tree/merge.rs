@@ -5,7 +5,7 @@
 
 use super::categories::Counts;
 use super::facts::Dictionary;
-use super::model::{State, fold, offset_us};
+use super::model::{State, offset_us};
 use super::tails::{Histogram, Quantiser, amount, join};
 use super::{FactKind, FactPart, RequestFacts, Tables, Trained, TreeModel};
 use crate::anomalies::sets::FOLDS;
@@ -66,7 +66,7 @@ impl TreeModel {
     pub fn forget(&mut self, facts: &RequestFacts, rows: &[u32]) {
         let (quantiser, mut row_facts) = (Quantiser::default(), Vec::new());
         for &row in rows {
-            let fold = usize::from(fold(&facts.rows[row as usize].facts.request.trace_id));
+            let fold = usize::from(facts.folds[row as usize]);
             facts.row(row as usize, &mut row_facts);
             for fact in &row_facts {
                 let kind = self.dictionary.cells[fact.cell as usize].kind;

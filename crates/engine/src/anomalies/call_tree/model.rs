@@ -8,7 +8,6 @@ use super::tails::{Histogram, Quantiser};
 use super::views::{ViewScores, Views};
 use super::{FactKind, FactPart, RequestFacts, Scratch, TreeVerdict};
 use crate::anomalies::examples::Examples;
-use crate::anomalies::sets::FOLDS;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::steps::Pace;
 use serde::{Deserialize, Serialize};
@@ -112,18 +111,6 @@ pub struct Trained {
     pub verdict: TreeVerdict,
 }
 
-/// Returns the fold of a trace: the CRC-32 of "f" and the canonical trace id, modulo 5.
-pub fn fold(trace_id: &str) -> u8 {
-    let mut crc = u32::MAX;
-    for byte in std::iter::once(b'f').chain(trace_id.bytes()) {
-        crc ^= u32::from(byte);
-        for _ in 0..8 {
-            crc = crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 };
-        }
-    }
-    (!crc % FOLDS as u32) as u8
-}
-
 /// Returns the places of some rows, those of one root endpoint side by side. Their cells are the same or neighbours, so going
 /// through rows in this order goes through cells in theirs: of 40,000 root endpoints that takes a third off the scores.
 fn by_root(facts: &RequestFacts, rows: &[u32]) -> Vec<u32> {
@@ -206,7 +193,7 @@ impl TreeModel {
         for &at in &by_root {
             let row = rows[at as usize];
             let own = &facts.rows[row as usize];
-            let fold = fold(&own.facts.request.trace_id);
+            let fold = facts.folds[row as usize];
             model.roots.push(own.root);
             facts.row(row as usize, &mut scratch.facts);
             for fact in &scratch.facts {
@@ -252,21 +239,18 @@ impl TreeModel {
             pace.spend(scratch.facts.len()).await;
         }
         tables.views = Views::new(&self.calibration, &self.delays);
-        let trained =
-            rows.iter().zip(&self.calibration).zip(&self.delays).map(|((&row, (_, scores)), &delay)| {
-                Trained { row, verdict: tables.views.own_verdict(scores, Some(delay)) }
-            });
-        let trained: Vec<Trained> = trained.collect();
+        let trained = rows.iter().zip(&tables.views.own);
+        let trained: Vec<Trained> = trained.map(|(&row, &verdict)| Trained { row, verdict }).collect();
         let mut normal = Vec::new();
         for trained in trained.iter().filter(|trained| trained.verdict.p() > 0.05) {
             facts.row(trained.row as usize, &mut scratch.facts);
             let request = &facts.rows[trained.row as usize].facts.request;
-            normal.push((request.clone(), facts.self_times(&scratch.facts)));
+            normal.push((request, facts.self_times(&scratch.facts)));
             pace.spend(scratch.facts.len()).await;
         }
         // One that counts several times is one example.
         normal.dedup_by(|a, b| a.0 == b.0);
-        self.examples = Examples::of(normal);
+        self.examples = Examples::of(&normal);
         trained
     }
 
@@ -350,16 +334,5 @@ impl TreeModel {
             State::Numbers(_) => None,
         });
         categories.collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_fold_of_a_trace_is_its_checksum() {
-        // CRC-32 of "f1" and of "f0a", by another program.
-        assert_eq!((fold("1"), fold("0a")), ((0x23a0_dee4u32 % 5) as u8, (0x56e809bdu32 % 5) as u8));
     }
 }

@@ -3,7 +3,7 @@
 use super::super::PartOfRequest;
 use super::categories::Counts;
 use super::facts::Dictionary;
-use super::model::{State, fold};
+use super::model::State;
 use super::tails::{Histogram, amount, join, percentile};
 use super::{FactKind, Located, RequestFacts, Scratch, Tables, TreeModel, TreeVerdict};
 use crate::anomalies::paper::FeatureCell;
@@ -142,7 +142,7 @@ impl<'a> Explainer<'a> {
     ) -> Reasons<'a> {
         let request = &self.facts.rows[row].facts.request;
         let folds = match is_trained {
-            true => vec![usize::from(fold(&request.trace_id))],
+            true => vec![usize::from(self.facts.folds[row])],
             false => (0..FOLDS).collect(),
         };
         self.facts.row(row, &mut scratch.facts);

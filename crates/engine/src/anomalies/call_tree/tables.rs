@@ -4,7 +4,7 @@ use super::super::PartOfRequest;
 use super::categories::{Categories, Counts, Unseen, only_surprises};
 use super::delay::LongestTimes;
 use super::facts::{CellKey, Dictionary};
-use super::model::{ENOUGH, State, fold};
+use super::model::{ENOUGH, State};
 use super::tails::{COUNTS, Histogram, Prior, Quantiser, TIMES, Tail, TailCounts, join};
 use super::views::{UNKNOWN, ViewScores, Views};
 use super::{Fact, FactKind, RequestFacts, TreeModel, TreeVerdict};
@@ -166,11 +166,8 @@ impl Tables {
     }
 
     /// Returns what training requests are ranked by, each by what the other folds say, ascending.
-    pub fn baseline(&self, model: &TreeModel) -> Vec<f64> {
-        let delays = model.delays.iter().copied().map(Some).chain(std::iter::repeat(None));
-        let own = model.calibration.iter().zip(delays);
-        let mut ranks: Vec<f64> =
-            own.map(|((_, scores), delay)| self.views.own_verdict(scores, delay).rank()).collect();
+    pub fn baseline(&self) -> Vec<f64> {
+        let mut ranks: Vec<f64> = self.views.own.iter().map(TreeVerdict::rank).collect();
         ranks.sort_by(f64::total_cmp);
         ranks
     }
@@ -414,7 +411,7 @@ impl Tables {
         row: usize,
         scratch: &mut Scratch,
     ) -> ((u8, ViewScores), f64) {
-        let fold = fold(&facts.rows[row].facts.request.trace_id);
+        let fold = facts.folds[row];
         self.read(model, located, facts, row, scratch);
         let scores = self.scores(model, located, scratch, usize::from(fold));
         ((fold, scores), self.longest.delay(&scratch.self_times, usize::from(fold)))
@@ -430,7 +427,7 @@ impl Tables {
         scratch: &mut Scratch,
     ) -> TreeVerdict {
         let ((_, scores), delay) = self.own_scores(model, located, facts, row, scratch);
-        self.views.own_verdict(&scores, self.has_delays().then_some(delay))
+        self.views.own_verdict(&scores, delay)
     }
 }
 

@@ -90,6 +90,8 @@ pub struct Views {
     views: [View; 6],
     different: Test,
     delayed: Option<Test>,
+    /// The verdict on each training request, in the order of the calibration.
+    pub own: Vec<TreeVerdict>,
 }
 
 /// Some scores of training requests, each by what the other folds say.
@@ -168,10 +170,10 @@ impl View {
 }
 
 impl Test {
-    fn new(scores: &[(u8, f64)]) -> Test {
-        let all = View::of(scores.iter().map(|(_, score)| *score));
+    fn new(scores: impl Iterator<Item = (u8, f64)> + Clone) -> Test {
+        let all = View::of(scores.clone().map(|(_, score)| score));
         let mut by_fold: [Vec<f64>; FOLDS] = Default::default();
-        scores.iter().for_each(|&(fold, score)| by_fold[usize::from(fold)].push(score));
+        scores.for_each(|(fold, score)| by_fold[usize::from(fold)].push(score));
         by_fold.iter_mut().for_each(|scores| scores.sort_by(f64::total_cmp));
         Test { all, by_fold }
     }
@@ -218,17 +220,19 @@ impl Views {
     pub fn new(calibration: &[(u8, ViewScores)], delays: &[f64]) -> Views {
         let views = std::array::from_fn(|view| View::of(calibration.iter().map(|(_, scores)| scores[view])));
         let mut views = Views { views, ..Views::default() };
-        let scored: Vec<(u8, f64)> =
-            calibration.iter().map(|(fold, scores)| (*fold, score(&views.own(scores)))).collect();
-        views.different = Test::new(&scored);
+        let surprises: Vec<ViewScores> =
+            calibration.iter().map(|(_, scores)| views.own_surprises(scores)).collect();
+        let folds = || calibration.iter().map(|(fold, _)| *fold);
+        views.different = Test::new(folds().zip(surprises.iter().map(score)));
         if !delays.is_empty() {
-            let folds = calibration.iter().map(|(fold, _)| *fold);
-            views.delayed = Some(Test::new(&folds.zip(delays.iter().copied()).collect::<Vec<_>>()));
+            views.delayed = Some(Test::new(folds().zip(delays.iter().copied())));
         }
+        let own = surprises.iter().enumerate().map(|(at, own)| views.verdict_of(own, delays.get(at)));
+        views.own = own.collect();
         views
     }
 
-    fn own(&self, scores: &ViewScores) -> ViewScores {
+    fn own_surprises(&self, scores: &ViewScores) -> ViewScores {
         std::array::from_fn(|view| self.views[view].own_surprise(scores[view]))
     }
 
@@ -238,12 +242,16 @@ impl Views {
     }
 
     /// Returns the verdict of a training request, from its own scores and its delay.
-    pub fn own_verdict(&self, scores: &ViewScores, delay: Option<f64>) -> TreeVerdict {
-        let surprises = self.own(scores);
-        let score = score(&surprises);
-        let delayed = self.delayed.as_ref().zip(delay).map(|(test, delay)| test.of_own(delay));
+    pub fn own_verdict(&self, scores: &ViewScores, delay: f64) -> TreeVerdict {
+        self.verdict_of(&self.own_surprises(scores), Some(&delay))
+    }
+
+    /// Returns the verdict of a training request, from its surprises and its delay.
+    fn verdict_of(&self, surprises: &ViewScores, delay: Option<&f64>) -> TreeVerdict {
+        let score = score(surprises);
+        let delayed = self.delayed.as_ref().zip(delay).map(|(test, delay)| test.of_own(*delay));
         let different = self.different.of_own(score);
-        TreeVerdict { score, different, delayed, part: part(&surprises), is_unknown: false }
+        TreeVerdict { score, different, delayed, part: part(surprises), is_unknown: false }
     }
 
     /// Returns the verdict of another request, from its scores and delays with each fold left out.
@@ -288,7 +296,7 @@ mod tests {
     #[test]
     fn a_training_request_is_ranked_without_itself() {
         let views = Views::new(&calibration(99), &[]);
-        let own = |i: usize| views.own_verdict(&calibration(99)[i].1, None);
+        let own = |i: usize| views.own[i];
         // 50 of 99 are at least as great as the middle, itself included.
         assert!((own(49).different.p - 0.5).abs() < 0.011);
         assert!((own(98).different.p - 0.01).abs() < 1e-12, "{}", own(98).different.p);
@@ -309,7 +317,7 @@ mod tests {
         let delays: Vec<f64> = [0.0; 19].into_iter().chain([1.0, 2.0, 3.0, 4.0, 6.0]).collect();
         let views = Views::new(&calibration(24), &delays);
         let of = |x: f64| views.verdict(&[[0.0; 6]; FOLDS], &[x; FOLDS]).delayed.unwrap();
-        let own = |x: f64| views.own_verdict(&[0.0; 6], Some(x)).delayed.unwrap();
+        let own = |x: f64| views.own_verdict(&[0.0; 6], x).delayed.unwrap();
         assert!((of(3.0).surprise - 1.8326).abs() < 1e-4 && (of(3.0).p - 4.0 / 25.0).abs() < 1e-12);
         assert!((of(8.0).surprise - 3.8897).abs() < 1e-4 && (of(8.0).p - 1.0 / 25.0).abs() < 1e-12);
         assert!((own(4.0).surprise - 2.4849).abs() < 1e-4 && (own(6.0).surprise - 3.7918).abs() < 1e-4);

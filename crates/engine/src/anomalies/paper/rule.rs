@@ -1,16 +1,13 @@
 //! The detector that was the default before: vectors, judged by structure and time (`docs/definitions/anomaly.md` section 6).
 
-use super::super::sets::{FOLDS, LeftOut, NearestSet, PathSets, Similarity};
+use super::super::sets::{LeftOut, NearestSet, PathSets, Similarity, fold};
 use super::path_baseline::PathBaselines;
 use super::{FeatureCell, Features};
 use crate::flame::Contexts;
 use crate::requests::RequestRef;
-use pathlight_base::statistics::Random;
 use pathlight_trace::NO_ROW;
 use std::collections::BTreeMap;
 
-/// The seed of the folds.
-const FOLD_SEED: u64 = 0x70a7;
 /// Training requests scored at a time.
 const ROWS_PER_STEP: usize = 256;
 
@@ -175,11 +172,6 @@ impl TrainedRule {
         let at = self.trained.binary_search_by(|(known, _)| id(known).cmp(&id(request))).ok()?;
         Some(self.trained[at].1)
     }
-}
-
-/// Returns the fold of a trace, by a seeded hash of its id.
-fn fold(trace_id: &str) -> u8 {
-    Random::of(FOLD_SEED, trace_id).below(FOLDS as u64) as u8
 }
 
 /// Returns the p-value of a score among sorted calibration scores.

@@ -14,10 +14,11 @@ pub(crate) use vectors::{FactsPass, InjectionPlan, VectorsPass};
 use self::training::{Parts, judge_by_vae, train_vae};
 use crate::EngineError;
 use crate::anomalies::call_tree::{
-    Explainer, FACTS_KEPT, FactPart, RequestFacts, Scratch, Tables, Trained, TreeModel, TreeVerdict, one_p,
+    Explainer, FACTS_KEPT, FactPart, FactRow, RequestFacts, Scratch, Tables, Trained, TreeModel, TreeVerdict,
+    one_p,
 };
 use crate::anomalies::paper::vae::{P_VALUE, TrainingProgress, VaeVerdict};
-use crate::anomalies::paper::{FeatureEncoding, Features, VectorsReport};
+use crate::anomalies::paper::{FeatureEncoding, Features, RowFacts, VectorsReport};
 use crate::anomalies::{
     AnomalyBaseline, AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED_P, PartOfRequest,
     ReasonNames, Thresholds,
@@ -60,21 +61,42 @@ struct Judgement {
 struct Learned {
     model: AnomalyBaseline,
     tables: Tables,
-    /// Start and verdict of the training requests; none of a saved baseline.
-    trained: BTreeMap<RequestRef, (u64, TreeVerdict)>,
+    /// The training requests, ascending; none of a saved baseline.
+    trained: Vec<TrainedRequest>,
     /// How the training of the auto-encoder went.
     training: Option<TrainingProgress>,
     /// What labels have taught it.
     taught: Option<Taught>,
 }
 
-/// Returns the start and verdict of training requests, whose facts these are.
-fn by_request(facts: &RequestFacts, trained: &[Trained]) -> BTreeMap<RequestRef, (u64, TreeVerdict)> {
+/// A training request and its verdict, by the other folds.
+struct TrainedRequest {
+    request: RequestRef,
+    start_us: u64,
+    verdict: TreeVerdict,
+}
+
+/// Returns the training requests whose facts these are, ascending.
+fn by_request(facts: &RequestFacts, trained: &[Trained]) -> Vec<TrainedRequest> {
     let of = |one: &Trained| {
-        let facts = &facts.rows[one.row as usize].facts;
-        (facts.request.clone(), (facts.start_us, one.verdict))
+        let RowFacts { request, start_us, .. } = &facts.rows[one.row as usize].facts;
+        TrainedRequest { request: request.clone(), start_us: *start_us, verdict: one.verdict }
     };
-    trained.iter().map(of).collect()
+    let mut all: Vec<TrainedRequest> = trained.iter().map(of).collect();
+    // One that counts several times is one request.
+    all.dedup_by(|a, b| a.request == b.request);
+    all
+}
+
+/// Returns of each judged request the verdict that it has as a training request; both ascend.
+fn own_verdicts(trained: &[TrainedRequest], judged: &RequestFacts) -> Vec<Option<TreeVerdict>> {
+    let mut trained = trained.iter().peekable();
+    let of = |row: &FactRow| {
+        let request = &row.facts.request;
+        while trained.next_if(|one| one.request < *request).is_some() {}
+        trained.next_if(|one| one.request == *request).map(|one| one.verdict)
+    };
+    judged.rows.iter().map(of).collect()
 }
 
 impl Judgement {
@@ -152,10 +174,10 @@ impl Query for Anomalies {
             detector,
             trained: model.tree.learned(),
             features: model.tree.dictionary.paths.nodes.len() as u64,
-            baseline: tables.baseline(&model.tree),
+            baseline: tables.baseline(),
             learned: match is_same_set || model.vae.is_some() || windowed.is_some() {
                 true => Vec::new(),
-                false => trained.values().map(|(start_us, verdict)| (*start_us, verdict.rank())).collect(),
+                false => trained.iter().map(|one| (one.start_us, one.verdict.rank())).collect(),
             },
             training,
             taught,
@@ -164,13 +186,11 @@ impl Query for Anomalies {
         let (located, mut scratch, mut pace) =
             (tables.locate(&model.tree, &judged.dictionary), Scratch::default(), Pace::default());
         let mut judgements: Vec<Judgement> = Vec::with_capacity(judged.len());
-        for row in 0..judged.len() {
+        let own = if is_same_set { own_verdicts(&trained, &judged) } else { vec![None; judged.len()] };
+        for (row, own) in own.into_iter().enumerate() {
             // Requests that were learned from are judged by the other folds.
-            let own = trained.get(&judged.rows[row].facts.request).filter(|_| is_same_set);
-            let verdict = match own {
-                Some((_, verdict)) => *verdict,
-                None => tables.judge(&model.tree, &located, &judged, row, &mut scratch),
-            };
+            let other = || tables.judge(&model.tree, &located, &judged, row, &mut scratch);
+            let verdict = own.unwrap_or_else(other);
             judgements.push(Judgement { is_trained: own.is_some(), ..Judgement::of(&verdict) });
             pace.spend(1_000).await;
         }
@@ -319,7 +339,7 @@ async fn learn(
     let mut pace = Pace::default();
     if let Some(model) = saved_model(settings)? {
         let tables = model.tree.tables(&mut pace).await;
-        return Ok(Learned { model, tables, trained: BTreeMap::new(), training: None, taught: None });
+        return Ok(Learned { model, tables, trained: Vec::new(), training: None, taught: None });
     }
     let facts = match known {
         Some(facts) => Cow::Borrowed(facts),
