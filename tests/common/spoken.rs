@@ -207,7 +207,7 @@ fn envelopes(attached: &[u8]) -> Vec<Vec<u8>> {
     };
     let calls = [
         Call::Read { pieces: vec![piece], heap_limit: 1 << 30 },
-        Call::FindSplitPoints(vec![0, 1000]),
+        Call::FindSplitPoints { places: vec![0, 1000], packed: None },
         Call::Seal,
         Call::Unload { group: 1 },
         Call::Keys,

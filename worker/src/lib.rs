@@ -194,11 +194,11 @@ impl Worker {
                     worker.answer(number, sealed.map(|()| (CallDone::Nothing, Vec::new())));
                 });
             }
-            Call::FindSplitPoints(places) => {
+            Call::FindSplitPoints { places, packed } => {
                 let worker = self.clone();
                 spawn_local(async move {
                     let split_points = match attachments.into_iter().next().map(JsCast::dyn_into::<Blob>) {
-                        Some(Ok(blob)) => split::split_points(&blob, places, &worker.pace).await,
+                        Some(Ok(blob)) => split::split_points(&blob, places, packed, &worker.pace).await,
                         _ => Vec::new(),
                     };
                     worker.answer(number, Ok((CallDone::SplitPoints(split_points), Vec::new())));

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::pace::{StepClock, now_ms};
 use super::source::{BlobSource, Block};
 use super::{CallState, Worker, memory_bytes};
-use pathlight_engine::load::{ReadResult, Reserve};
+use pathlight_engine::load::{Chunk, ReadResult, Reserve};
 use pathlight_engine::pool::messages::{CallDone, FromWorker, Piece, WorkerProgress};
 use pathlight_ingest::{ErrorKind, IngestError, ReadOptions, Reader};
 
@@ -40,6 +40,9 @@ struct Reading<'a> {
     /// Bytes to parse at once.
     stride: u32,
     bytes: u64,
+    /// Bytes of the piece that were fed, and how many come before its share of a packed file: these count for others.
+    fed: u64,
+    before: u64,
     finished: u32,
     reported_ms: f64,
     /// Bytes of heap from which on progress is reported at once: whether the rest will fit must be known before memory
@@ -61,6 +64,8 @@ pub async fn run(worker: &Worker, job: ReadCall) {
         step: StepClock::begin(),
         stride: 64 << 10,
         bytes: 0,
+        fed: 0,
+        before: 0,
         finished: 0,
         reported_ms: now_ms(),
         tell_from: worker.session.borrow().set.heap_bytes() as u64 + heap_limit / 16,
@@ -86,18 +91,22 @@ pub async fn run(worker: &Worker, job: ReadCall) {
         let piece = block.piece;
         let (_, open) = reader.get_or_insert_with(|| {
             begun_at = reading.bytes;
+            (reading.fed, reading.before) = (0, bytes_before(&pieces[piece]));
             worker.session.borrow_mut().set.loading_group = pieces[piece].group;
             (piece, reader_of(&pieces[piece]))
         });
         let fed = reading.feed(open, &block).await;
         let is_stopped = reading.state.get() != CallState::Running;
-        if !(block.is_last || is_stopped || fed.is_err()) {
+        if !(block.is_last || open.is_over() || is_stopped || fed.is_err()) {
             used = Some(block);
             continue;
         }
         let Some((_, read)) = reader.take() else { break };
         let bytes = reading.bytes - begun_at;
-        let is_whole = block.is_last && bytes == source.size(piece);
+        let is_whole = read.is_over() || block.is_last && reading.fed == source.size(piece);
+        if read.is_over() {
+            source.skip(piece);
+        }
         let is_cut = fed.is_ok() && (pieces[piece].is_cut || is_stopped && !is_whole);
         let session = &mut *worker.session.borrow_mut();
         let report = if is_cut { read.stop(session) } else { read.finish(session) };
@@ -130,11 +139,19 @@ pub async fn run(worker: &Worker, job: ReadCall) {
     }
 }
 
+/// Returns how many bytes come before the share of a packed file that a piece is.
+fn bytes_before(piece: &Piece) -> u64 {
+    let shared = piece.chunk.as_ref().filter(|chunk| chunk.packed.is_some());
+    shared.and_then(|chunk| chunk.from.as_ref()).map_or(0, |from| from.at)
+}
+
 fn reader_of(piece: &Piece) -> Reader {
     let options =
         ReadOptions { keep: piece.keep.clone(), rules: piece.rules.clone(), ..ReadOptions::default() };
     match &piece.chunk {
-        Some((from, until)) => Reader::of_chunk(&piece.name, options, from.as_ref(), until.clone()),
+        Some(Chunk { from, until, .. }) => {
+            Reader::of_chunk(&piece.name, options, from.as_ref(), until.clone())
+        }
         None => Reader::new(&piece.name, options),
     }
 }
@@ -144,7 +161,7 @@ impl Reading<'_> {
     async fn feed(&mut self, reader: &mut Reader, block: &Block) -> Result<(), IngestError> {
         let length = block.bytes.length();
         let mut at = 0;
-        while at < length {
+        while at < length && !reader.is_over() {
             self.pause().await;
             if self.state.get() != CallState::Running {
                 break;
@@ -166,7 +183,9 @@ impl Reading<'_> {
                 // The next traces are refused as where the limit of the page is reached.
                 self.worker.session.borrow_mut().set.set_limit(1);
             }
-            self.bytes += u64::from(end - at);
+            let before = self.fed;
+            self.fed += u64::from(end - at);
+            self.bytes += self.fed.max(self.before) - before.max(self.before);
             at = end;
             let took_ms = now_ms() - began_ms;
             if took_ms > PARSE_MS {

@@ -16,8 +16,13 @@ use pathlight_ingest::SplitPoint;
 /// in one piece.
 ///
 /// Nobody parses meanwhile, so what will probably be looked at is asked for at once.
-pub async fn split_points(blob: &Blob, places: Vec<u64>, pace: &YieldPace) -> Vec<SplitPoint> {
-    let mut search = SplitSearch::new(places);
+pub async fn split_points(
+    blob: &Blob,
+    places: Vec<u64>,
+    packed: Option<u64>,
+    pace: &YieldPace,
+) -> Vec<SplitPoint> {
+    let mut search = SplitSearch::new(places, packed);
     let mut ahead: VecDeque<(Range<u64>, JsFuture)> = (search.first_looks().into_iter())
         .filter_map(|range| Some((range.clone(), asked(blob, &range).ok()?)))
         .collect();

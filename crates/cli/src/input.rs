@@ -80,8 +80,9 @@ pub fn load_watched(
     loop {
         match planner.next_step() {
             // A file that cannot be read here cannot be read by a thread either, which then says why.
-            LoadStep::Split { file, places } => {
-                planner.split(file, split_points(&paths[file], places).unwrap_or_default());
+            LoadStep::Split { file, places, packed } => {
+                let points = split_points(&paths[file], places, packed);
+                planner.split(file, points.unwrap_or_default());
             }
             LoadStep::Read { batches } => {
                 let threads = planner.readers.min(batches);
@@ -153,9 +154,9 @@ impl Version {
 }
 
 /// Returns where a file can be split, looking after each of these byte offsets.
-fn split_points(path: &Path, places: Vec<u64>) -> std::io::Result<Vec<SplitPoint>> {
+fn split_points(path: &Path, places: Vec<u64>, packed: Option<u64>) -> std::io::Result<Vec<SplitPoint>> {
     let mut file = std::fs::File::open(path)?;
-    let mut search = SplitSearch::new(places);
+    let mut search = SplitSearch::new(places, packed);
     let mut bytes = Vec::new();
     while let Some(wanted) = search.wanted() {
         bytes.clear();
@@ -341,7 +342,7 @@ fn feed(
             Ok(0) => return Ok(()),
             Ok(n) => {
                 watch(n as u64);
-                if reader.feed(&block[..n], into).is_err() {
+                if reader.feed(&block[..n], into).is_err() || reader.is_over() {
                     return Ok(());
                 }
             }

@@ -24,7 +24,9 @@ mod tests;
 
 pub use bytes::trial::HEAD_BYTES;
 pub use guess::{Guess, GuessField, GuessedRow, Mapping};
-pub use json::walk::split::{SEARCH_BYTES, SplitFinder, SplitPoint, places_to_split};
+pub use json::walk::split::{
+    FIRST_LOOK_BYTES, SEARCH_BYTES, SplitFinder, SplitPoint, places_to_share, places_to_split,
+};
 pub use keep::KeptTraces;
 pub use reader::{ReadOptions, ReadRules, Reader};
 pub use report::{

@@ -17,6 +17,7 @@ use crate::summaries::TakeSummaries;
 use crate::target::{ReadTarget, ReaderMemory, TargetParts};
 use pathlight_trace::TraceSet;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// What people have said of their traces, by which every input is read, whichever it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +81,8 @@ pub struct Reader {
     /// Whether it reads a chunk, and where that ends; `None` is the end of the input.
     chunk: Option<Option<SplitPoint>>,
     bytes: u64,
+    /// The bytes that count as its own: of a packed input others are fed to it too.
+    share: Range<u64>,
     head: Vec<u8>,
     /// Bytes on their way from [`Reader::feed_by`] to [`Reader::feed`].
     rest: Vec<u8>,
@@ -101,6 +104,7 @@ impl Reader {
             start: 0,
             chunk: None,
             bytes: 0,
+            share: 0..u64::MAX,
             head: Vec::new(),
             rest: Vec::new(),
             failed: None,
@@ -108,7 +112,8 @@ impl Reader {
         }
     }
 
-    /// Returns a reader of a chunk of an input: of the bytes from one split point (or the start) to another (or the end).
+    /// Returns a reader of a chunk of an input: of the bytes from one split point (or the start) to another (or the end). Of a
+    /// packed input it is fed all bytes from the first on, until its chunk [is over](Self::is_over).
     /// Offsets in its report are those of the whole input, and [`FileReport::chunk`] says whether the chunk ended at a true
     /// split point.
     pub fn of_chunk(
@@ -118,6 +123,18 @@ impl Reader {
         until: Option<SplitPoint>,
     ) -> Reader {
         let mut reader = Reader::new(name, options);
+        let in_packed = |point: Option<&SplitPoint>| point.and_then(|point| point.in_packed.clone());
+        let places = [in_packed(from), in_packed(until.as_ref())];
+        if places.iter().any(Option::is_some) {
+            let [begin, end] = places.each_ref().map(Option::as_deref);
+            reader.source = Source::of_share(begin, end);
+            reader.sink.saw_packing("gzip");
+            reader.chunk = Some(None);
+            reader.how.is_recognised = true;
+            let at = |point: &SplitPoint| point.at;
+            reader.share = from.map_or(0, at)..until.as_ref().map_or(u64::MAX, at);
+            return reader;
+        }
         if let Some(point) = from {
             reader.source = Source::from_split_point(point, reader.how);
             reader.start = point.at;
@@ -217,6 +234,11 @@ impl Reader {
         }
     }
 
+    /// Returns whether it takes nothing more, since its chunk of a packed input has ended.
+    pub fn is_over(&self) -> bool {
+        self.source.is_over()
+    }
+
     /// Returns how far the reader is.
     pub fn progress(&self) -> ReadProgress {
         ReadProgress { bytes: self.bytes, traces: self.sink.traces, spans: self.sink.spans }
@@ -235,7 +257,9 @@ impl Reader {
             (None, _) => {
                 let TargetParts { set, summaries, .. } = into.parts();
                 let (source, mut cx) = self.reading(set, summaries);
-                match source.finish(&mut cx) {
+                let end = source.finish(&mut cx);
+                agrees = source.agrees();
+                match end {
                     Ok(WalkEnd::Whole) => Ended::Whole,
                     Ok(WalkEnd::Cut(offset)) => Ended::Cut { offset },
                     Err(stop) => Ended::Failed(self.stopped(stop)),
@@ -276,7 +300,7 @@ impl Reader {
         FileReport {
             name: self.name,
             format: self.sink.format_names(),
-            bytes: self.bytes,
+            bytes: self.bytes.clamp(self.share.start, self.share.end) - self.share.start,
             traces: self.sink.traces,
             spans: self.sink.spans,
             problems: self.sink.problems.list,

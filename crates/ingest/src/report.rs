@@ -346,10 +346,16 @@ impl Accounts {
     }
 }
 
-/// Returns the format names of two parts of an input, in the order of [`FORMATS`].
+/// Returns the names of the formats and archives of two parts of an input, formats first, in the order of [`FORMATS`].
 fn joined_names(a: &str, b: &str) -> String {
-    let names = FORMATS.iter().filter(|name| a.split('+').chain(b.split('+')).any(|other| other == **name));
-    names.copied().collect::<Vec<_>>().join("+")
+    let parts = || a.split('+').chain(b.split('+'));
+    let mut names: Vec<&str> = FORMATS.into_iter().filter(|name| parts().any(|part| part == *name)).collect();
+    for part in parts().filter(|part| !part.is_empty()) {
+        if !names.contains(&part) {
+            names.push(part);
+        }
+    }
+    names.join("+")
 }
 
 /// Progress of a reader.

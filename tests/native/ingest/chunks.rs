@@ -1,6 +1,7 @@
 //! Parts of a text: read in chunks by several readers it gives what one reader gives, wherever it is cut and whatever is
 //! in it; and of all its traces a part can be kept.
 
+use crate::common::archives::gzip;
 use crate::common::generated_jaeger;
 use crate::common::replay::feed_by;
 use pathlight::generate::{Defects, Shape};
@@ -10,7 +11,7 @@ use proptest::prelude::*;
 
 fn feed(mut reader: Reader, text: &[u8], set: &mut TraceSet) -> FileReport {
     for chunk in text.chunks(777) {
-        if feed_by(&mut reader, chunk, set).is_err() {
+        if feed_by(&mut reader, chunk, set).is_err() || reader.is_over() {
             break;
         }
     }
@@ -66,6 +67,25 @@ fn compare(name: &str, text: &[u8], head: usize, places: &[usize]) -> Option<usi
         split_points.iter().map(|s| s.at).collect::<Vec<_>>()
     );
     Some(split_points.len())
+}
+
+/// Returns what readers of the shares of a packed text give together, which begin after these places of the text; `None` if
+/// they find that it cannot be shared there.
+fn by_shares(text: &[u8], packed: &[u8], places: &[u64]) -> Option<(String, FileReport)> {
+    let finder = SplitFinder::of(&text[..20_000])?;
+    let points: Vec<SplitPoint> =
+        places.iter().zip(1..).map(|(&place, at)| SplitPoint::in_packed(at, place, &finder)).collect();
+    let mut set = TraceSet::new();
+    let mut reports = Vec::new();
+    for number in 0..=points.len() {
+        let from = number.checked_sub(1).map(|before| &points[before]);
+        let until = points.get(number).cloned();
+        let reader = Reader::of_chunk("input", ReadOptions::default(), from, until);
+        reports.push(feed(reader, packed, &mut set));
+    }
+    let whole = FileReport::of_chunks(reports)?;
+    set.seal().unwrap();
+    Some((dump(&set), whole))
 }
 
 fn every(step: usize, text: &[u8]) -> Vec<usize> {
@@ -157,6 +177,55 @@ fn every_shape_of_document_is_cut() {
             assert!(used.is_some_and(|used| used > 4), "{name}: {used:?} split points");
         }
     }
+}
+
+#[test]
+fn shares_of_a_packed_text_give_what_one_reader_gives() {
+    const MB: u64 = 1 << 20;
+    let lines: Vec<String> = (1..12_000).map(|id| trace(id, 2, "v")).collect();
+    let texts = [
+        ("generated", generated_jaeger(80, 90, Shape::Mixed, Defects::default())),
+        ("with defects", generated_jaeger(80, 90, Shape::Mixed, "all".parse().unwrap())),
+        ("lines", lines.join("\n").into_bytes()),
+    ];
+    for (name, text) in texts {
+        let packed = gzip(&text);
+        let end = text.len() as u64;
+        assert!(end > 4 * MB, "{name}: {end} bytes");
+        let one = by_one(&packed);
+        // In the middle of the text, near its beginning, and where there is less to come than a look covers.
+        for places in
+            [vec![2 * MB], vec![MB / 2, 3 * MB], vec![MB, 2 * MB, 3 * MB], vec![3 * MB, end - 100_000]]
+        {
+            let Some(together) = by_shares(&text, &packed, &places) else { panic!("{name} at {places:?}") };
+            assert_eq!(together.1, one.1, "{name} at {places:?}");
+            assert!(together.0 == one.0, "{name} at {places:?}");
+        }
+        for places in [vec![2 * MB, 2 * MB + 1], vec![end - 10], vec![end + MB]] {
+            assert!(by_shares(&text, &packed, &places).is_none(), "{name} at {places:?}");
+        }
+    }
+}
+
+#[test]
+fn of_a_damaged_packed_text_shares_give_what_one_reader_gives_or_nothing() {
+    let text = (1..12_000).map(|id| trace(id, 2, "v")).collect::<Vec<_>>().join("\n");
+    let packed = gzip(text.as_bytes());
+    let mut shared = 0;
+    for share in [0.1, 0.4, 0.6, 0.9, 0.999] {
+        let at = (packed.len() as f64 * share) as usize;
+        let mut damaged = packed.clone();
+        damaged[at..at + 8].fill(0x55);
+        for bytes in [&packed[..at], &damaged] {
+            if let Some(together) = by_shares(text.as_bytes(), bytes, &[2 << 20]) {
+                let one = by_one(bytes);
+                assert_eq!(together.1, one.1, "damaged at {share}");
+                assert!(together.0 == one.0, "damaged at {share}");
+                shared += 1;
+            }
+        }
+    }
+    assert!(shared >= 4, "{shared} could be shared");
 }
 
 #[test]

@@ -30,16 +30,19 @@ pub use meter::Meter;
 pub use reserve::Reserve;
 pub use split_search::SplitSearch;
 
-use pathlight_ingest::{Ended, FileReport, KeptTraces, SplitPoint, places_to_split};
+use pathlight_ingest::{Ended, FileReport, KeptTraces, SplitPoint, places_to_share, places_to_split};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
+use std::path::Path;
 
 /// Readers that may be lost over one file before it is left out.
 pub const MOST_CRASHES: u32 = 2;
 
 /// Files of this many bytes or more are read by several readers, in chunks of half that at least.
 pub const LARGE_FILE_BYTES: u64 = 32 << 20;
+/// Packed files of this many bytes or more are shared by several readers. Their text is about ten times as long.
+pub const LARGE_PACKED_BYTES: u64 = 1 << 20;
 
 /// What became of a file that a reader was to read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,6 +86,8 @@ pub enum LoadStep {
         file: usize,
         /// Byte offsets, ascending.
         places: Vec<u64>,
+        /// Size of the file if it is packed.
+        packed: Option<u64>,
     },
     /// Read: there are so many batches to [`take`](LoadPlanner::take).
     Read {
@@ -111,7 +116,7 @@ pub enum FileState {
 }
 
 /// A part of a split file. `None` is the start or the end of the file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chunk {
     /// The file, by index.
     pub file: usize,
@@ -119,6 +124,8 @@ pub struct Chunk {
     pub from: Option<SplitPoint>,
     /// Split point at which the next chunk starts; `None`: the end of the file.
     pub until: Option<SplitPoint>,
+    /// Size of the file if it is packed: then its reader is fed all bytes from the first on.
+    pub packed: Option<u64>,
 }
 
 /// A file to be loaded, or a chunk of one.
@@ -186,7 +193,17 @@ impl InputFile {
 
     /// Returns which bytes of the whole file are read for it.
     pub fn range(&self) -> Range<u64> {
-        self.start()..self.start() + self.bytes_to_read()
+        let until = self.start() + self.bytes_to_read();
+        match self.chunk.as_ref().and_then(|chunk| chunk.packed) {
+            // Where it ends in the text, its reader sees.
+            Some(packed) => 0..if self.read_limit.is_some() { until } else { packed },
+            None => self.start()..until,
+        }
+    }
+
+    /// Returns whether it is packed, by its name: a look into it tells for sure.
+    fn is_packed(&self) -> bool {
+        Path::new(&self.name).extension().is_some_and(|end| end.eq_ignore_ascii_case("gz"))
     }
 
     fn is_chunk_of(&self, file: usize) -> bool {
@@ -214,6 +231,8 @@ pub struct LoadPlanner {
     pub readers: usize,
     /// Files of this many bytes or more are split.
     pub large_file: u64,
+    /// The same of packed files.
+    pub large_packed: u64,
     files: Vec<InputFile>,
     /// Number of whole files among them.
     sources: usize,
@@ -231,6 +250,7 @@ impl LoadPlanner {
         LoadPlanner {
             readers,
             large_file: LARGE_FILE_BYTES,
+            large_packed: LARGE_PACKED_BYTES,
             files: Vec::new(),
             sources: 0,
             queue: VecDeque::new(),
@@ -279,8 +299,13 @@ impl LoadPlanner {
             return LoadStep::Restart;
         }
         if let Some(file) = self.file_to_split() {
-            let places = places_to_split(self.files[file].bytes, self.readers, self.large_file / 2);
-            return LoadStep::Split { file, places };
+            let InputFile { bytes, .. } = self.files[file];
+            let packed = self.files[file].is_packed().then_some(bytes);
+            let places = match packed {
+                Some(_) => places_to_share(bytes, self.readers, self.large_packed / 4),
+                None => places_to_split(bytes, self.readers, self.large_file / 2),
+            };
+            return LoadStep::Split { file, places, packed };
         }
         let (mut sizes, mut shared, mut alone) = (Vec::new(), Vec::new(), Vec::new());
         let load = self.load;
@@ -314,6 +339,7 @@ impl LoadPlanner {
         whole.state = FileState::Split;
         whole.last_load = self.load;
         let whole = whole.clone();
+        let packed = whole.is_packed().then_some(whole.bytes);
         let starts = std::iter::once(None).chain(points.iter().cloned().map(Some));
         let ends = points.iter().cloned().map(Some).chain([None]);
         for (from, until) in starts.zip(ends) {
@@ -324,7 +350,7 @@ impl LoadPlanner {
                 is_unloaded: whole.is_unloaded,
                 keep: whole.keep.clone(),
                 source: whole.source,
-                chunk: Some(Chunk { file, from, until }),
+                chunk: Some(Chunk { file, from, until, packed }),
                 last_load: self.load,
                 ..InputFile::new(whole.name.clone(), 0, whole.group, whole.load)
             });
@@ -363,9 +389,10 @@ impl LoadPlanner {
         }
         input.state = match result {
             ReadResult::Read { report, bytes } => {
+                let is_stopped = report.ended == Ended::Stopped;
                 input.report = Some(report);
                 // Read again later, it must end at the same place.
-                if bytes < input.bytes_to_read() {
+                if is_stopped && bytes < input.bytes_to_read() {
                     input.read_limit = Some(bytes);
                 }
                 FileState::Read(reader)
@@ -520,14 +547,19 @@ impl LoadPlanner {
             return None;
         }
         let waiting = self.files.iter().filter(|file| file.state == FileState::Waiting);
-        let share = waiting.map(|file| file.bytes).sum::<u64>() / (self.readers as u64 * 2);
+        let share = waiting.map(|file| file.bytes).sum::<u64>() / self.readers as u64;
         self.files.iter().position(|file| {
             let is_divisible = file.state == FileState::Waiting
                 && file.chunk.is_none()
                 && !file.is_indivisible
                 && file.read_limit.is_none()
                 && file.crash_count == 0;
-            is_divisible && file.bytes >= self.large_file && file.bytes > share
+            // A packed file is unpacked by each who shares it.
+            let is_large = match file.is_packed() {
+                true => file.bytes >= self.large_packed && file.bytes > share,
+                false => file.bytes >= self.large_file && file.bytes > share / 2,
+            };
+            is_divisible && is_large
         })
     }
 

@@ -4,13 +4,19 @@
 //! them ([`SplitSearch::show`]), until nothing more is wanted. First comes the head of the file, from which a
 //! [`SplitFinder`] learns how traces are wrapped; then, from each of the given places on, some bytes in which the next trace
 //! is looked for. If none begins there, the reader before that place reads on: a trace is read by one reader.
+//!
+//! Of a packed file only the head and the end are looked at: whether there are traces in it, and how long its text is. Where
+//! they can be split its readers find out, who unpack it.
 
-use pathlight_ingest::{HEAD_BYTES, SEARCH_BYTES, SplitFinder, SplitPoint};
+use flate2::read::GzDecoder;
+use pathlight_ingest::{FIRST_LOOK_BYTES, HEAD_BYTES, SEARCH_BYTES, SplitFinder, SplitPoint};
 use std::collections::VecDeque;
+use std::io::Read as _;
 use std::ops::Range;
 
-/// Bytes that the first look from a place covers: the next trace is near, unless traces are large.
-const FIRST_LOOK_BYTES: u64 = SEARCH_BYTES / 16;
+/// A packed text has at least so many times the bytes of the file: else the length at its end says nothing, as where there
+/// are several members.
+const UNPACKED_TIMES: u64 = 2;
 
 /// A search for split points; see the module.
 #[derive(Debug)]
@@ -24,19 +30,26 @@ pub struct SplitSearch {
     /// costs more than chunks save.
     is_in_large: bool,
     wanted: Option<Range<u64>>,
+    /// Size of a packed file.
+    packed: Option<u64>,
 }
 
 impl SplitSearch {
-    /// Starts a search for one split point after each of these byte offsets, which are in ascending order.
-    pub fn new(places: Vec<u64>) -> SplitSearch {
+    /// Starts a search for one split point after each of these byte offsets, which are in ascending order. `packed` is the size
+    /// of the file if it is packed.
+    pub fn new(places: Vec<u64>, packed: Option<u64>) -> SplitSearch {
         let wanted = (!places.is_empty()).then_some(0..HEAD_BYTES);
-        SplitSearch { finder: None, places: places.into(), found: Vec::new(), is_in_large: false, wanted }
+        let places = places.into();
+        SplitSearch { finder: None, places, found: Vec::new(), is_in_large: false, wanted, packed }
     }
 
     /// Returns what the search will want to see if every place has a split point near, in that order; so it can be read
     /// at once.
     pub fn first_looks(&self) -> Vec<Range<u64>> {
-        let looks = self.places.iter().map(|&place| first_look(place));
+        let looks: Vec<Range<u64>> = match self.packed {
+            None => self.places.iter().map(|&place| first_look(place)).collect(),
+            Some(bytes) => vec![length_at_end(bytes)],
+        };
         self.wanted.iter().cloned().chain(looks).collect()
     }
 
@@ -49,6 +62,9 @@ impl SplitSearch {
     /// Shows the bytes that were wanted, as many as the file has.
     pub fn show(&mut self, bytes: &[u8]) {
         let Some(shown) = self.wanted.take() else { return };
+        if let Some(packed) = self.packed {
+            return self.show_packed(bytes, shown, packed);
+        }
         let finder = match &self.finder {
             Some(finder) => finder,
             None => {
@@ -80,10 +96,32 @@ impl SplitSearch {
         self.found
     }
 
+    /// Takes the head of a packed file, or the length of its text, which stands in the last four bytes modulo 2^32.
+    fn show_packed(&mut self, bytes: &[u8], shown: Range<u64>, packed: u64) {
+        if shown.start == 0 {
+            let mut head = Vec::new();
+            // The bytes end somewhere in the middle.
+            let _ = GzDecoder::new(bytes).take(HEAD_BYTES).read_to_end(&mut head);
+            self.finder = SplitFinder::of(&head);
+            self.wanted = self.finder.is_some().then(|| length_at_end(packed));
+            return;
+        }
+        let (Some(&length), Some(finder)) = (bytes.as_array::<4>(), &self.finder) else { return };
+        let text = u64::from(u32::from_le_bytes(length));
+        if text >= UNPACKED_TIMES * packed {
+            let in_text = |place: u64| (u128::from(text) * u128::from(place) / u128::from(packed)) as u64;
+            self.found.extend(self.places.drain(..).map(|at| SplitPoint::in_packed(at, in_text(at), finder)));
+        }
+    }
+
     fn look_on(&mut self) {
         let next = self.places.front().filter(|_| self.finder.is_some());
         self.wanted = next.map(|&place| first_look(place));
     }
+}
+
+fn length_at_end(packed: u64) -> Range<u64> {
+    packed.saturating_sub(4)..packed
 }
 
 fn first_look(place: u64) -> Range<u64> {
@@ -96,7 +134,7 @@ mod tests {
 
     /// Runs a search over a text; returns the offsets found and how many bytes were shown.
     fn search(text: &[u8], places: &[u64]) -> (Vec<u64>, u64) {
-        let (mut search, mut shown) = (SplitSearch::new(places.to_vec()), 0);
+        let (mut search, mut shown) = (SplitSearch::new(places.to_vec(), None), 0);
         while let Some(wanted) = search.wanted() {
             let end = text.len().min(wanted.end as usize);
             let bytes = &text[(wanted.start as usize).min(end)..end];
@@ -124,7 +162,7 @@ mod tests {
             assert!(text[*at as usize..].starts_with("{\"traceID\""));
         }
         // All that was wanted had been reported before.
-        let mut all = SplitSearch::new(vec![third, 2 * third]);
+        let mut all = SplitSearch::new(vec![third, 2 * third], None);
         let looks = all.first_looks();
         let mut wanted = Vec::new();
         while let Some(range) = all.wanted() {
@@ -134,7 +172,7 @@ mod tests {
             wanted.push(range);
         }
         assert_eq!(wanted, looks);
-        assert!(SplitSearch::new(vec![]).first_looks().is_empty());
+        assert!(SplitSearch::new(vec![], None).first_looks().is_empty());
         // Two places before one split point give that one once.
         let (found, _) = search(text.as_bytes(), &[third, third + 1, 2 * third]);
         assert_eq!(found.len(), 2);

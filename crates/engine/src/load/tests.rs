@@ -4,6 +4,7 @@ use crate::load::*;
 use pathlight_ingest::{ReadOptions, Reader};
 use pathlight_trace::{TraceSet, dump};
 use std::fmt::Write as _;
+use std::io::Write as _;
 
 /// Returns Jaeger traces of three spans each; every span has a tag of this value.
 pub fn jaeger(ids: Range<u32>, value: &str) -> String {
@@ -63,27 +64,30 @@ pub fn tricky() -> String {
 /// Runs a planner over texts, with one set a reader; takes readers in turn.
 struct Load {
     planner: LoadPlanner,
-    texts: Vec<String>,
+    files: Vec<Vec<u8>>,
     sets: Vec<TraceSet>,
     splits: usize,
     restarts: usize,
 }
 
 impl Load {
-    fn new(readers: usize, texts: &[String]) -> Load {
+    fn new(readers: usize, files: &[impl AsRef<[u8]>]) -> Load {
         let mut planner = LoadPlanner::new(readers);
         planner.large_file = 8 << 10;
-        for (number, text) in texts.iter().enumerate() {
-            planner.add(format!("file {number}"), text.len() as u64, 0);
+        planner.large_packed = 64 << 10;
+        let files: Vec<Vec<u8>> = files.iter().map(|file| file.as_ref().to_vec()).collect();
+        for (number, file) in files.iter().enumerate() {
+            let end = if file.starts_with(b"\x1f\x8b") { ".gz" } else { "" };
+            planner.add(format!("file {number}{end}"), file.len() as u64, 0);
         }
         let sets = (0..readers).map(|_| TraceSet::new()).collect();
-        Load { planner, texts: texts.to_vec(), sets, splits: 0, restarts: 0 }
+        Load { planner, files, sets, splits: 0, restarts: 0 }
     }
 
     fn read(&mut self, reader: usize, file: usize) {
         let input = self.planner.files()[file].clone();
         let range = input.range();
-        let text = &self.texts[input.source].as_bytes()[range.start as usize..range.end as usize];
+        let text = &self.files[input.source][range.start as usize..range.end as usize];
         let mut open = match &input.chunk {
             None => Reader::new(&input.name, ReadOptions::default()),
             Some(chunk) => Reader::of_chunk(
@@ -102,10 +106,10 @@ impl Load {
     /// Does one step; returns false when the load is done.
     fn step(&mut self) -> bool {
         match self.planner.next_step() {
-            LoadStep::Split { file, places } => {
-                let mut search = SplitSearch::new(places);
+            LoadStep::Split { file, places, packed } => {
+                let mut search = SplitSearch::new(places, packed);
                 while let Some(wanted) = search.wanted() {
-                    let text = self.texts[file].as_bytes();
+                    let text = &self.files[file];
                     search.show(&text[wanted.start as usize..text.len().min(wanted.end as usize)]);
                 }
                 let points = search.finish();
@@ -147,13 +151,13 @@ impl Load {
             traces.extend(of_traces.split("trace ").skip(1).map(|trace| trace.trim_end().to_owned()));
         }
         traces.sort();
-        let files = 0..self.texts.len();
+        let files = 0..self.files.len();
         (traces, files.map(|file| self.planner.report(file)).collect())
     }
 }
 
-fn loaded(readers: usize, texts: &[String]) -> Load {
-    let mut load = Load::new(readers, texts);
+fn loaded(readers: usize, files: &[impl AsRef<[u8]>]) -> Load {
+    let mut load = Load::new(readers, files);
     load.run();
     load
 }
@@ -211,12 +215,63 @@ fn chunks_without_any_trace_are_read_again_in_one_piece_which_says_why() {
     assert!(restarts <= 1);
 }
 
+/// Packs a text.
+pub fn gzip(text: &str) -> Vec<u8> {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(text.as_bytes()).unwrap();
+    packed.finish().unwrap()
+}
+
+#[test]
+fn shares_of_a_packed_file_give_what_one_reader_gives() {
+    let files = [gzip(&jaeger(1..16_000, "v")), jaeger(20_000..20_010, "v").into_bytes()];
+    let expected = loaded(1, &files).end();
+    assert_eq!(expected.0.len(), 16_009);
+    for readers in [2, 3] {
+        let many = loaded(readers, &files);
+        assert_eq!((many.splits, many.restarts), (readers - 1, 0));
+        let bytes: usize = many.planner.parts_of_load().map(|part| part.bytes as usize).sum();
+        assert_eq!(bytes, files.iter().map(Vec::len).sum::<usize>(), "every byte counts once");
+        let held: Vec<usize> = many.sets.iter().map(|set| set.traces().len()).collect();
+        assert!(held.iter().all(|traces| *traces > 1_000), "{held:?}");
+        let end = many.end();
+        assert_eq!(end.1, expected.1, "{readers} readers");
+        assert!(end.0 == expected.0, "{readers} readers");
+    }
+}
+
+#[test]
+fn a_packed_file_that_cannot_be_shared_is_read_by_one_reader() {
+    let mut cut = gzip(&jaeger(1..16_000, "v"));
+    cut.truncate(cut.len() / 2);
+    let members = [gzip(&jaeger(1..14_000, "v")), gzip(&jaeger(14_000..16_000, "v"))].concat();
+    let mut damaged = gzip(&jaeger(1..16_000, "v"));
+    let at = damaged.len() / 3;
+    damaged[at..at + 50].fill(0);
+    for (name, file) in [
+        ("a trace as long as a share", gzip(&huge(40_000))),
+        ("no traces", gzip(&"no traces\n".repeat(1_000_000))),
+        ("cut", cut),
+        ("members", members),
+        ("damaged", damaged),
+    ] {
+        assert!(file.len() > 20_000, "{name}: {} bytes", file.len());
+        let expected = loaded(1, &[&file]).end();
+        let mut many = Load::new(2, &[&file]);
+        many.planner.large_packed = 20_000;
+        many.run();
+        let end = many.end();
+        assert_eq!(end.1, expected.1, "{name}");
+        assert!(end.0 == expected.0, "{name}");
+    }
+}
+
 #[test]
 fn a_file_without_split_points_is_asked_about_once() {
     let mut planner = LoadPlanner::new(2);
     planner.large_file = 10;
     let file = planner.add("archive".to_owned(), 100, 0);
-    assert!(matches!(planner.next_step(), LoadStep::Split { file: 0, places } if !places.is_empty()));
+    assert!(matches!(planner.next_step(), LoadStep::Split { file: 0, places, .. } if !places.is_empty()));
     planner.split(file, Vec::new());
     assert_eq!(planner.next_step(), LoadStep::Read { batches: 1 });
     assert_eq!(planner.take(0), Some(vec![0]));

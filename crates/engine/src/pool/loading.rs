@@ -236,10 +236,10 @@ impl<P: Clone> PoolState<P> {
         }
         match self.planner.next_step() {
             LoadStep::Restart => self.restart(),
-            LoadStep::Split { file, places } => {
+            LoadStep::Split { file, places, packed } => {
                 let input = &self.planner.files()[file];
                 let attached = Attachment::File { source: input.source, range: 0..input.bytes };
-                let call = Call::FindSplitPoints(places);
+                let call = Call::FindSplitPoints { places, packed };
                 self.call(COORDINATOR, Purpose::Split { file }, call, vec![attached]);
                 self.set_phase(Phase::Splitting);
             }
@@ -308,7 +308,7 @@ impl<P: Clone> PoolState<P> {
         let (mut pieces, mut attachments) = (Vec::new(), Vec::new());
         for &file in &files {
             let input = &self.planner.files()[file];
-            let chunk = input.chunk.as_ref().map(|chunk| (chunk.from.clone(), chunk.until.clone()));
+            let chunk = input.chunk.clone();
             let (name, keep) = (input.name.clone(), input.keep.clone());
             let is_cut = input.read_limit.is_some();
             let rules = self.rules.clone();

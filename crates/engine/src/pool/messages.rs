@@ -3,7 +3,7 @@
 //! A message may have *attachments*: files (shared by handle) and buffers of bytes (moved, not copied). A call carries a
 //! number, and what the worker answers carries the same.
 
-use crate::load::ReadResult;
+use crate::load::{Chunk, ReadResult};
 use pathlight_ingest::{KeptTraces, ReadRules, SplitPoint};
 use serde::{Deserialize, Serialize};
 
@@ -34,8 +34,13 @@ pub enum Call {
         /// Bytes of heap that columns may take.
         heap_limit: u64,
     },
-    /// Look for a split point after each of these byte offsets of the attached file. Answered by [`CallDone::SplitPoints`].
-    FindSplitPoints(Vec<u64>),
+    /// Look for split points in the attached file. Answered by [`CallDone::SplitPoints`].
+    FindSplitPoints {
+        /// The byte offsets after which they are wanted.
+        places: Vec<u64>,
+        /// Size of the file if it is packed.
+        packed: Option<u64>,
+    },
     /// Join what was read. Answered by [`CallDone::Nothing`].
     Seal,
     /// Forget the traces of a group; what was read must be joined before. Answered by [`CallDone::Nothing`].
@@ -99,8 +104,8 @@ pub struct Piece {
     pub keep: KeptTraces,
     /// What people have said of their traces.
     pub rules: ReadRules,
-    /// Of a chunk: where it starts and ends; `None` within is the start or end of the file.
-    pub chunk: Option<(Option<SplitPoint>, Option<SplitPoint>)>,
+    /// The part of a file that it is, if it is not a whole one.
+    pub chunk: Option<Chunk>,
     /// Whether more follows that is not to be read.
     pub is_cut: bool,
 }

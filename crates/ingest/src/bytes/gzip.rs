@@ -27,13 +27,12 @@ enum State {
 impl<S: Nested> Gzip<S> {
     /// Returns a file whose content is inside `layer` containers.
     pub fn new(layer: u32) -> Gzip<S> {
-        Gzip {
-            inflate: Decompress::new_gzip(15),
-            out: Vec::new(),
-            inner: S::inside(layer),
-            state: State::Member,
-            taken: 0,
-        }
+        Gzip::of(S::inside(layer))
+    }
+
+    /// Returns a file with this content, of which nothing is read yet.
+    pub fn of(inner: S) -> Gzip<S> {
+        Gzip { inflate: Decompress::new_gzip(15), out: Vec::new(), inner, state: State::Member, taken: 0 }
     }
 
     /// Takes bytes.

@@ -9,6 +9,7 @@ pub(crate) mod nested;
 pub(crate) mod protobuf;
 pub(crate) mod records;
 mod script;
+pub(crate) mod share;
 pub(crate) mod sniff;
 pub(crate) mod source;
 pub(crate) mod trial;

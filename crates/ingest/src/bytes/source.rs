@@ -4,6 +4,7 @@ use super::converted::{Converted, LOOK_BYTES};
 use super::gzip::Gzip;
 use super::nested::Nested;
 use super::records::{Records, Text};
+use super::share::Share;
 use super::sniff::{self, HEAD, Kind};
 use super::trial::Trial;
 use super::utf16::Utf16;
@@ -15,7 +16,7 @@ use crate::formats::columns::{self, Columns};
 use crate::formats::saved_report::SavedReport;
 use crate::formats::{foreign, rows};
 use crate::json::walk::Walker;
-use crate::json::walk::split::SplitPoint;
+use crate::json::walk::split::{PackedPlace, SplitPoint};
 use crate::judge::Refusal;
 use crate::report::ProblemKind;
 use pathlight_trace::SetFull;
@@ -41,6 +42,8 @@ enum Opened {
     Trial(Box<Trial>),
     Records(Records),
     Gzip(Box<Gzip<Source>>),
+    /// A gzip file of which others read a part.
+    Share(Box<Gzip<Share>>),
     Zstd(Box<Zstd<Source>>),
     Zip(Box<Zip<Source>>),
     Columns(Columns),
@@ -60,6 +63,21 @@ impl Source {
     pub fn from_split_point(point: &SplitPoint, how: How) -> Source {
         let text = Text::new(Window::default(), point.at, Walker::from_split_point(point), how);
         Source { opened: Opened::Records(Records::Text(Box::new(text))), ..Source::default() }
+    }
+
+    /// Returns a source for one share of a gzip file, between two places in its text.
+    pub fn of_share(from: Option<&PackedPlace>, until: Option<&PackedPlace>) -> Source {
+        Source { opened: Opened::Share(Box::new(Gzip::of(Share::new(from, until, 1)))), ..Source::default() }
+    }
+
+    /// Returns whether nothing of what follows is read: its share of the input is over.
+    pub fn is_over(&self) -> bool {
+        matches!(&self.opened, Opened::Share(gzip) if gzip.inner.is_over())
+    }
+
+    /// Returns whether its share of the input, if it has one, was read from split point to split point.
+    pub fn agrees(&self) -> bool {
+        !matches!(&self.opened, Opened::Share(gzip) if !gzip.inner.agrees())
     }
 
     /// Returns whether this reader has reached the split point in the state that the next reader assumed.
@@ -179,6 +197,7 @@ impl Source {
             Opened::Converted(text) => text.feed(bytes, cx),
             Opened::Records(records) => records.feed(bytes, cx),
             Opened::Gzip(gzip) => gzip.feed(bytes, cx),
+            Opened::Share(gzip) => gzip.feed(bytes, cx),
             Opened::Zstd(zstd) => zstd.feed(bytes, cx),
             Opened::Zip(zip) => zip.feed(bytes, cx),
             Opened::Utf16(text) => text.feed(bytes, cx),
@@ -265,6 +284,7 @@ impl Nested for Source {
             }
             Opened::Converted(text) => text.inner.stop(cx),
             Opened::Gzip(gzip) => gzip.inner.stop(cx),
+            Opened::Share(gzip) => gzip.inner.stop(cx),
             Opened::Zstd(zstd) => zstd.inner.stop(cx),
             Opened::Zip(zip) => zip.inner.as_mut().map_or(Ok(()), |inner| inner.stop(cx)),
             Opened::Utf16(text) => text.inner.stop(cx),
@@ -288,6 +308,11 @@ impl Nested for Source {
             Opened::Converted(text) => text.finish(cx),
             Opened::Records(records) => records.finish(cx),
             Opened::Gzip(gzip) => gzip.finish(cx),
+            Opened::Share(gzip) => match gzip.inner.end_looks(cx)? {
+                // How the input ends, others see.
+                true => Ok(WalkEnd::Whole),
+                false => gzip.finish(cx),
+            },
             Opened::Zstd(zstd) => zstd.finish(cx),
             Opened::Zip(zip) => zip.finish(cx),
             Opened::Utf16(text) => text.finish(cx),

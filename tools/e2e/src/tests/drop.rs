@@ -332,11 +332,7 @@ pub async fn a_folder_and_packed_files_are_read(page: &Page) -> Outcome {
     }
     std::fs::write(many.join(".hidden.json"), one_span(2000))?;
     expected = [expected[0] + 250, expected[1] + 250];
-    let plain = generated("packed.json", "--traces 20 --spans 20 --seed 6")?;
-    let packed = scratch()?.join("packed.json.gz");
-    let mut pack = GzEncoder::new(std::fs::File::create(&packed)?, Compression::fast());
-    pack.write_all(&std::fs::read(&plain)?)?;
-    pack.finish()?;
+    let packed = packed(&generated("packed.json", "--traces 20 --spans 20 --seed 6")?)?;
     page.open("").await?;
     page.drop_files(&[folder.clone(), packed.clone()]).await?;
     page.ready().await?;
@@ -352,6 +348,41 @@ pub async fn a_folder_and_packed_files_are_read(page: &Page) -> Outcome {
     page.drop_files(&[folder, packed]).await?;
     page.ready().await?;
     same("summary without handles", summary(page).await?, shown)
+}
+
+/// Packs a file beside it; returns the path.
+fn packed(plain: &Path) -> Outcome<PathBuf> {
+    let packed = plain.with_extension("json.gz");
+    let mut pack = GzEncoder::new(std::fs::File::create(&packed)?, Compression::fast());
+    pack.write_all(&std::fs::read(plain)?)?;
+    pack.finish()?;
+    Ok(packed)
+}
+
+pub async fn a_large_packed_file_gives_what_it_gives_unpacked(page: &Page) -> Outcome {
+    let plain = generated("shared.json", "--traces 300 --spans 111 --shape mixed --seed 8")?;
+    let packed = packed(&plain)?;
+    let bytes = std::fs::read(&packed)?;
+    // So many that workers share it.
+    ensure(bytes.len() > 1 << 20, || format!("{} bytes packed", bytes.len()))?;
+    let mut shown = Vec::new();
+    for file in [&plain, &packed] {
+        page.open("view=endpoints").await?;
+        page.drop_files(std::slice::from_ref(file)).await?;
+        page.ready().await?;
+        let table = page.run("return document.querySelector('.grid tbody').innerText").await?;
+        shown.push((summary(page).await?, table));
+    }
+    ensure(shown[0].0[0] == 300 && shown[0] == shown[1], || format!("{shown:?}"))?;
+    // What comes before the damage stays.
+    let cut = packed.with_file_name("cut.json.gz");
+    std::fs::write(&cut, &bytes[..bytes.len() / 2])?;
+    page.open("view=flame").await?;
+    page.drop_files(std::slice::from_ref(&cut)).await?;
+    page.ready().await?;
+    let traces = summary(page).await?[0];
+    ensure((100..200).contains(&traces), || format!("{traces} traces of a file cut in the middle"))?;
+    Ok(())
 }
 
 pub async fn a_large_folder_says_what_it_has_so_far_and_can_be_left(page: &Page) -> Outcome {

@@ -128,6 +128,7 @@ pub const ALL: &[Test] = tests![
     drop::request_types_stay_as_they_are_while_more_is_loaded,
     drop::what_is_opened_besides_is_asked_about,
     drop::a_folder_and_packed_files_are_read,
+    drop::a_large_packed_file_gives_what_it_gives_unpacked,
     drop::a_large_folder_says_what_it_has_so_far_and_can_be_left,
     drop::a_file_that_comes_while_a_view_is_worked_out_is_read_after_it,
     drop::a_drop_of_very_many_files_is_named_after_a_reload_but_not_opened_in_part,

@@ -1,7 +1,7 @@
 //! A pool with simulated workers: real readers and sessions, but messages that arrive one at a time, in an order that a seed
 //! decides.
 
-use crate::load::{ReadResult, SplitSearch};
+use crate::load::{Chunk, ReadResult, SplitSearch};
 use crate::pool::messages::{Call, CallDone, FromWorker, Piece, WorkerProgress};
 use crate::pool::*;
 use crate::requests::{PercentileRange, Selection};
@@ -39,12 +39,14 @@ impl SimWorker {
         let options = ReadOptions { keep: piece.keep.clone(), ..ReadOptions::default() };
         let mut reader = match &piece.chunk {
             None => Reader::new(&piece.name, options),
-            Some((from, until)) => Reader::of_chunk(&piece.name, options, from.as_ref(), until.clone()),
+            Some(Chunk { from, until, .. }) => {
+                Reader::of_chunk(&piece.name, options, from.as_ref(), until.clone())
+            }
         };
         let (mut read, mut result) = (0, Ok(()));
         for part in bytes.chunks(500) {
             result = reader.feed(part, set);
-            if result.is_err() {
+            if result.is_err() || reader.is_over() {
                 break;
             }
             read += part.len() as u64;
@@ -76,8 +78,8 @@ impl SimWorker {
                 self.session.invalidate();
                 (CallDone::Read(results, self.progress(0)), vec![])
             }
-            Call::FindSplitPoints(places) => {
-                let (mut search, text) = (SplitSearch::new(places.clone()), &attachments[0]);
+            Call::FindSplitPoints { places, packed } => {
+                let (mut search, text) = (SplitSearch::new(places.clone(), *packed), &attachments[0]);
                 while let Some(wanted) = search.wanted() {
                     let end = text.len().min(wanted.end as usize);
                     search.show(&text[(wanted.start as usize).min(end)..end]);

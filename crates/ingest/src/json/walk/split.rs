@@ -18,6 +18,8 @@ use serde::{Deserialize, Serialize};
 
 /// Bytes that one search for a split point covers at most.
 pub const SEARCH_BYTES: u64 = 8 << 20;
+/// Bytes that the first look from a place covers: the next trace is near, unless traces are large.
+pub const FIRST_LOOK_BYTES: u64 = SEARCH_BYTES / 16;
 /// Chunks per reader: several, so that no reader waits long for the last one.
 const CHUNKS_PER_READER: u64 = 4;
 /// Text that a walk on trial takes at a time: most are over soon.
@@ -28,15 +30,41 @@ const MOST_TRIED: usize = 4096;
 /// A place in a text where a reader may begin: before the first byte of a document or of an OTLP resource.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SplitPoint {
-    /// Byte offset in the text.
+    /// Byte offset in the input.
     pub at: u64,
+    /// Of a packed input: those who read on either side look for the split point themselves, after a place in the text. Its
+    /// byte offset is a guess.
+    pub(crate) in_packed: Option<Box<PackedPlace>>,
     context: WalkContext,
     /// Whether a line break stands right before it.
     begins_line: bool,
 }
 
-/// What a walker must know to go on.
+impl SplitPoint {
+    /// Returns the split point after a place in the text of a packed input, which is at about this byte offset of the input;
+    /// `finder` has seen the first bytes of the text.
+    pub fn in_packed(at: u64, place: u64, finder: &SplitFinder) -> SplitPoint {
+        let in_packed = PackedPlace { place, finder: finder.clone() };
+        SplitPoint {
+            at,
+            in_packed: Some(Box::new(in_packed)),
+            context: WalkContext::default(),
+            begins_line: false,
+        }
+    }
+}
+
+/// A place in the text of a packed input.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct PackedPlace {
+    /// Byte offset in the text.
+    pub place: u64,
+    /// Finds the split point after it.
+    pub finder: SplitFinder,
+}
+
+/// What a walker must know to go on.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 struct WalkContext {
     /// Open containers; the innermost is an array, or there is none.
     frames: Vec<Frame>,
@@ -48,7 +76,7 @@ struct WalkContext {
 }
 
 /// What is read as one: a trace, a resource with its spans, a single span.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 struct Unit {
     around: Vec<Frame>,
     /// `None` is a single span.
@@ -56,7 +84,7 @@ struct Unit {
 }
 
 /// Finds split points in a text of which it has seen the first bytes.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SplitFinder {
     context: WalkContext,
     unit: Unit,
@@ -105,7 +133,7 @@ impl SplitFinder {
             let begins_line = part[..place].ends_with(b"\n");
             let mut context = self.context.clone();
             context.one_line &= line_breaks == usize::from(begins_line);
-            let point = SplitPoint { at: at + place as u64, context, begins_line };
+            let point = SplitPoint { at: at + place as u64, in_packed: None, context, begins_line };
             let mut probe = Probe::new(Walker::from_split_point(&point), point.at);
             if probe.first_unit(&part[place..]).as_ref() == Some(&self.unit) {
                 return Some(point);
@@ -134,8 +162,27 @@ pub fn places_to_split(bytes: u64, readers: usize, least: u64) -> Vec<u64> {
     (1..chunks).map(|number| (u128::from(bytes) * u128::from(number) / u128::from(chunks)) as u64).collect()
 }
 
+/// Returns the byte offsets at which the shares of a packed input of `bytes` bytes begin, without the first, for so many
+/// readers. A share is about 0.6 of the one before: to read takes half as long again as to unpack, and each reader unpacks
+/// all that comes before its share, so all are ready at about the same time. None has less than `least` bytes.
+pub fn places_to_share(bytes: u64, readers: usize, least: u64) -> Vec<u64> {
+    let shares = |number: usize| -> Vec<f64> {
+        let sizes: Vec<f64> = (0..number as i32).map(|at| 0.6f64.powi(at)).collect();
+        let all: f64 = sizes.iter().sum();
+        sizes.iter().map(|size| size / all * bytes as f64).collect()
+    };
+    let is_enough = |number: &usize| shares(*number).last().is_some_and(|last| *last >= least as f64);
+    let Some(number) = (2..=readers).rev().find(is_enough) else { return Vec::new() };
+    let mut at = 0.0;
+    let ends = shares(number).into_iter().map(|size| {
+        at += size;
+        at as u64
+    });
+    ends.take(number - 1).collect()
+}
+
 /// The first key of an object and, where it is looked at, the second; empty: any.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 struct Keys {
     first: Vec<u8>,
     second: Vec<u8>,
