@@ -9,6 +9,7 @@ use pathlight_ingest::{
 };
 use pathlight_trace::TraceSet;
 use pathlight_view::sampling;
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -299,8 +300,14 @@ fn read(path: &Path, input: &InputFile, into: &mut ManyInputs, watch: &(dyn Fn(u
         Some(chunk) => Reader::of_chunk(&input.name, options, chunk.from.as_ref(), chunk.until.clone()),
         None => Reader::new(&input.name, options),
     };
+    // What a share of a packed file is unpacked for, others read.
+    let before = Cell::new(input.start() - input.range().start);
+    let watch_own = |bytes: u64| {
+        let left = before.get().saturating_sub(bytes);
+        watch(bytes - (before.replace(left) - left));
+    };
     let result = match open(path, input) {
-        Ok(mut file) => feed(&mut *file, input.bytes, &mut reader, into, watch),
+        Ok(mut file) => feed(&mut *file, input.bytes, &mut reader, into, &watch_own),
         Err(error) => Err(error),
     };
     let report = reader.finish(into);
@@ -329,7 +336,7 @@ fn feed(
     size: u64,
     reader: &mut Reader,
     into: &mut ManyInputs,
-    watch: &(dyn Fn(u64) + Sync),
+    watch: &dyn Fn(u64),
 ) -> std::io::Result<()> {
     // The system copies four times as fast to the beginning of a cache line as to another place.
     // Clearing a whole block would take a tenth of the time of a file of 70 kB. Pipes say that they have no bytes.

@@ -394,6 +394,10 @@ mod tests {
         assert_eq!(places_to_split(1000, 2, 100), [125, 250, 375, 500, 625, 750, 875]);
         assert_eq!(places_to_split(1000, 2, 300), [333, 666]);
         assert!(places_to_split(1000, 1, 1).is_empty());
+        // Each unpacks what comes before and reads 1.5 times as long as it unpacks: 625 + 1.5 * 625 = 1000 + 1.5 * 375.
+        assert_eq!(places_to_share(1000, 2, 1), [625]);
+        assert_eq!(places_to_share(1000, 8, 100), [510, 816]);
+        assert!(places_to_share(1000, 1, 1).is_empty() && places_to_share(1000, 8, 501).is_empty());
         assert_eq!(places_to_split(1000, 2, 0).len(), 7);
         assert_eq!(places_to_split(u64::MAX, 2, 1)[3], u64::MAX / 2);
     }
