@@ -141,7 +141,7 @@ impl PathTable {
 
     /// Returns the context of just this endpoint below a context or [`NO_ROW`]; [`NO_ROW`] if no path has it. `guess` is
     /// looked at first: those of one request mostly stand in a row, and looking one up is a jump through memory.
-    pub(super) fn own_context(&self, parent: u32, endpoint: EndpointId, guess: u32) -> u32 {
+    pub(crate) fn own_context(&self, parent: u32, endpoint: EndpointId, guess: u32) -> u32 {
         if self.contexts.get(guess as usize) == Some(&(parent, endpoint)) {
             return guess;
         }

@@ -230,7 +230,8 @@ impl Wanted {
             let endpoint = rows.set.find_endpoint(&node.service, &node.operation);
             let context = match (above, endpoint) {
                 (Some(NO_ROW), _) | (_, None) => NO_ROW,
-                (above, Some(endpoint)) => rows.table.find_context(above.unwrap_or(NO_ROW), endpoint),
+                // An endpoint that calls itself is a context of its own, also where no request of this worker does so.
+                (above, Some(endpoint)) => rows.table.own_context(above.unwrap_or(NO_ROW), endpoint, NO_ROW),
             };
             contexts.push(context);
             let sums = if context == NO_ROW {
@@ -342,6 +343,23 @@ mod tests {
         assert!(joined.trace.bits.iter().all(|bits| bits & TraceReport::ON_PATH != 0));
         assert_eq!(joined.traces.iter().map(|trace| trace.first).collect::<Vec<_>>(), [0, 3]);
         assert!(joined.trace.segment_span.contains(&4) && joined.trace.segment_end_us.contains(&105));
+    }
+
+    #[test]
+    fn an_endpoint_that_calls_itself_is_as_far_from_others_in_any_number_of_workers() {
+        // In trace 1 GET takes 60 itself, and 40 in a call of GET; in 2 and 3 it calls nothing.
+        let spans = [
+            span(1, 11, 0, Server, (0, 100), "GET"),
+            span(1, 12, 11, Server, (0, 40), "GET"),
+            span(2, 21, 0, Server, (0, 100), "GET"),
+            span(3, 31, 0, Server, (0, 70), "GET"),
+        ];
+        for workers in [1, 2, 3] {
+            let query = NearestNormal { of: trace_of(1), selection: Selection::default() };
+            let report = pool(&spans, workers).run(query).unwrap().unwrap();
+            // 10 and 40 of trace 3, 40 and 40 of trace 2.
+            assert_eq!(report.normal.unwrap().latency_us, 70, "{workers}");
+        }
     }
 
     #[test]

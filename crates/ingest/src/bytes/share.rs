@@ -1,7 +1,7 @@
 //! A share of a packed text: several readers unpack the same input, and each reads the traces of its own share.
 //!
 //! Bytes in the middle of a packed input say nothing without those before, so each reader unpacks all that comes before its
-//! share, which takes less time than reading it. Shares begin and end at the first [`SplitPoint`] after a given place of
+//! share, which takes less time than reading it. Shares begin and end at the first split point after a given place of
 //! the text; both readers beside such a place look for it, in the same bytes.
 
 use super::nested::Nested;
