@@ -159,8 +159,7 @@ impl Categories {
 fn surprise(rarer: u32, n: u32, unseen: f64) -> f64 {
     let n = f64::from(n);
     let p = (f64::from(rarer) + (unseen * (n + 1.0)).min(1.0)) / (n + 1.0);
-    // So it is with most of very many call paths, and the logarithm takes its time.
-    if p == 1.0 { 0.0 } else { (-ln(p)).max(0.0) }
+    (-ln(p)).max(0.0)
 }
 
 /// Returns the surprises of a key's only category, with each fold left out: what [`Categories`] says, without learning.
