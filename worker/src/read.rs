@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::pace::{StepClock, now_ms};
 use super::source::{BlobSource, Block};
 use super::{CallState, Worker, memory_bytes};
-use pathlight_engine::load::{Chunk, ReadResult, Reserve};
+use pathlight_engine::load::{Chunk, OwnBytes, ReadResult, Reserve};
 use pathlight_engine::pool::messages::{CallDone, FromWorker, Piece, WorkerProgress};
 use pathlight_ingest::{ErrorKind, IngestError, ReadOptions, Reader};
 
@@ -40,9 +40,9 @@ struct Reading<'a> {
     /// Bytes to parse at once.
     stride: u32,
     bytes: u64,
-    /// Bytes of the piece that were fed, and how many come before its share of a packed file: these count for others.
+    /// Bytes of the piece that were fed, and those of them that count.
     fed: u64,
-    before: u64,
+    own: OwnBytes,
     finished: u32,
     reported_ms: f64,
     /// Bytes of heap from which on progress is reported at once: whether the rest will fit must be known before memory
@@ -65,7 +65,7 @@ pub async fn run(worker: &Worker, job: ReadCall) {
         stride: 64 << 10,
         bytes: 0,
         fed: 0,
-        before: 0,
+        own: OwnBytes::default(),
         finished: 0,
         reported_ms: now_ms(),
         tell_from: worker.session.borrow().set.heap_bytes() as u64 + heap_limit / 16,
@@ -91,7 +91,7 @@ pub async fn run(worker: &Worker, job: ReadCall) {
         let piece = block.piece;
         let (_, open) = reader.get_or_insert_with(|| {
             begun_at = reading.bytes;
-            (reading.fed, reading.before) = (0, bytes_before(&pieces[piece]));
+            (reading.fed, reading.own) = (0, OwnBytes::of(pieces[piece].chunk.as_ref()));
             worker.session.borrow_mut().set.loading_group = pieces[piece].group;
             (piece, reader_of(&pieces[piece]))
         });
@@ -139,21 +139,10 @@ pub async fn run(worker: &Worker, job: ReadCall) {
     }
 }
 
-/// Returns how many bytes come before the share of a packed file that a piece is.
-fn bytes_before(piece: &Piece) -> u64 {
-    let shared = piece.chunk.as_ref().filter(|chunk| chunk.packed.is_some());
-    shared.and_then(|chunk| chunk.from.as_ref()).map_or(0, |from| from.at)
-}
-
 fn reader_of(piece: &Piece) -> Reader {
     let options =
         ReadOptions { keep: piece.keep.clone(), rules: piece.rules.clone(), ..ReadOptions::default() };
-    match &piece.chunk {
-        Some(Chunk { from, until, .. }) => {
-            Reader::of_chunk(&piece.name, options, from.as_ref(), until.clone())
-        }
-        None => Reader::new(&piece.name, options),
-    }
+    Chunk::reader(piece.chunk.as_ref(), &piece.name, options)
 }
 
 impl Reading<'_> {
@@ -183,9 +172,8 @@ impl Reading<'_> {
                 // The next traces are refused as where the limit of the page is reached.
                 self.worker.session.borrow_mut().set.set_limit(1);
             }
-            let before = self.fed;
             self.fed += u64::from(end - at);
-            self.bytes += self.fed.max(self.before) - before.max(self.before);
+            self.bytes += self.own.count(u64::from(end - at));
             at = end;
             let took_ms = now_ms() - began_ms;
             if took_ms > PARSE_MS {

@@ -2,14 +2,13 @@
 
 use super::{Failure, globs, output};
 use pathlight_base::format::harmless;
-use pathlight_engine::load::{InputFile, LoadPlanner, LoadStep, ReadResult, SplitSearch};
+use pathlight_engine::load::{Chunk, InputFile, LoadPlanner, LoadStep, OwnBytes, ReadResult, SplitSearch};
 use pathlight_engine::run::native::NativePool;
 use pathlight_ingest::{
     Ended, FileReport, KeptTraces, ManyInputs, Mapping, ReadOptions, ReadRules, Reader, SplitPoint,
 };
 use pathlight_trace::TraceSet;
 use pathlight_view::sampling;
-use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -296,18 +295,11 @@ pub fn read_options(keep: &KeptTraces) -> ReadOptions {
 fn read(path: &Path, input: &InputFile, into: &mut ManyInputs, watch: &(dyn Fn(u64) + Sync)) -> ReadResult {
     into.set.loading_group = input.group;
     let options = read_options(&input.keep);
-    let mut reader = match &input.chunk {
-        Some(chunk) => Reader::of_chunk(&input.name, options, chunk.from.as_ref(), chunk.until.clone()),
-        None => Reader::new(&input.name, options),
-    };
-    // What a share of a packed file is unpacked for, others read.
-    let before = Cell::new(input.start() - input.range().start);
-    let watch_own = |bytes: u64| {
-        let left = before.get().saturating_sub(bytes);
-        watch(bytes - (before.replace(left) - left));
-    };
+    let mut reader = Chunk::reader(input.chunk.as_ref(), &input.name, options);
+    let mut own = OwnBytes::of(input.chunk.as_ref());
+    let mut watch_own = |bytes: u64| watch(own.count(bytes));
     let result = match open(path, input) {
-        Ok(mut file) => feed(&mut *file, input.bytes, &mut reader, into, &watch_own),
+        Ok(mut file) => feed(&mut *file, input.bytes, &mut reader, into, &mut watch_own),
         Err(error) => Err(error),
     };
     let report = reader.finish(into);
@@ -336,7 +328,7 @@ fn feed(
     size: u64,
     reader: &mut Reader,
     into: &mut ManyInputs,
-    watch: &dyn Fn(u64),
+    watch: &mut dyn FnMut(u64),
 ) -> std::io::Result<()> {
     // The system copies four times as fast to the beginning of a cache line as to another place.
     // Clearing a whole block would take a tenth of the time of a file of 70 kB. Pipes say that they have no bytes.

@@ -30,7 +30,9 @@ pub use meter::Meter;
 pub use reserve::Reserve;
 pub use split_search::SplitSearch;
 
-use pathlight_ingest::{Ended, FileReport, KeptTraces, SplitPoint, places_to_share, places_to_split};
+use pathlight_ingest::{
+    Ended, FileReport, KeptTraces, ReadOptions, Reader, SplitPoint, places_to_share, places_to_split,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -128,6 +130,43 @@ pub struct Chunk {
     pub packed: Option<u64>,
 }
 
+impl Chunk {
+    /// Returns a reader of a file of this name, or of a chunk of it.
+    pub fn reader(chunk: Option<&Chunk>, name: &str, options: ReadOptions) -> Reader {
+        match chunk {
+            Some(Chunk { from, until, .. }) => Reader::of_chunk(name, options, from.as_ref(), until.clone()),
+            None => Reader::new(name, options),
+        }
+    }
+
+    /// Returns the byte offset of its start in the whole file.
+    fn start(&self) -> u64 {
+        self.from.as_ref().map_or(0, |point| point.at)
+    }
+}
+
+/// Counts the bytes that are a reader's own among those it is fed: what comes before its share of a packed file counts for
+/// others.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OwnBytes {
+    before: u64,
+}
+
+impl OwnBytes {
+    /// Begins with a file, or a chunk of one.
+    pub fn of(chunk: Option<&Chunk>) -> OwnBytes {
+        let shared = chunk.filter(|chunk| chunk.packed.is_some());
+        OwnBytes { before: shared.map_or(0, Chunk::start) }
+    }
+
+    /// Returns how many of the next bytes are its own.
+    pub fn count(&mut self, bytes: u64) -> u64 {
+        let others = bytes.min(self.before);
+        self.before -= others;
+        bytes - others
+    }
+}
+
 /// A file to be loaded, or a chunk of one.
 #[derive(Clone, Debug)]
 pub struct InputFile {
@@ -188,7 +227,7 @@ impl InputFile {
 
     /// Returns the byte offset of its start in the whole file.
     pub fn start(&self) -> u64 {
-        self.chunk.as_ref().and_then(|chunk| chunk.from.as_ref()).map_or(0, |point| point.at)
+        self.chunk.as_ref().map_or(0, Chunk::start)
     }
 
     /// Returns which bytes of the whole file are read for it.
@@ -201,9 +240,10 @@ impl InputFile {
         }
     }
 
-    /// Returns whether it is packed, by its name: a look into it tells for sure.
-    fn is_packed(&self) -> bool {
-        Path::new(&self.name).extension().is_some_and(|end| end.eq_ignore_ascii_case("gz"))
+    /// Returns its size if it is packed, by its name: a look into it tells for sure.
+    fn packed(&self) -> Option<u64> {
+        let end = Path::new(&self.name).extension()?;
+        end.eq_ignore_ascii_case("gz").then_some(self.bytes)
     }
 
     fn is_chunk_of(&self, file: usize) -> bool {
@@ -299,11 +339,10 @@ impl LoadPlanner {
             return LoadStep::Restart;
         }
         if let Some(file) = self.file_to_split() {
-            let InputFile { bytes, .. } = self.files[file];
-            let packed = self.files[file].is_packed().then_some(bytes);
+            let packed = self.files[file].packed();
             let places = match packed {
-                Some(_) => places_to_share(bytes, self.readers, self.large_packed / 4),
-                None => places_to_split(bytes, self.readers, self.large_file / 2),
+                Some(bytes) => places_to_share(bytes, self.readers, self.large_packed / 4),
+                None => places_to_split(self.files[file].bytes, self.readers, self.large_file / 2),
             };
             return LoadStep::Split { file, places, packed };
         }
@@ -339,7 +378,7 @@ impl LoadPlanner {
         whole.state = FileState::Split;
         whole.last_load = self.load;
         let whole = whole.clone();
-        let packed = whole.is_packed().then_some(whole.bytes);
+        let packed = whole.packed();
         let starts = std::iter::once(None).chain(points.iter().cloned().map(Some));
         let ends = points.iter().cloned().map(Some).chain([None]);
         for (from, until) in starts.zip(ends) {
@@ -555,9 +594,9 @@ impl LoadPlanner {
                 && file.read_limit.is_none()
                 && file.crash_count == 0;
             // A packed file is unpacked by each who shares it.
-            let is_large = match file.is_packed() {
-                true => file.bytes >= self.large_packed && file.bytes > share,
-                false => file.bytes >= self.large_file && file.bytes > share / 2,
+            let is_large = match file.packed() {
+                Some(bytes) => bytes >= self.large_packed && bytes > share,
+                None => file.bytes >= self.large_file && file.bytes > share / 2,
             };
             is_divisible && is_large
         })

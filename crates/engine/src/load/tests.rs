@@ -1,7 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use crate::load::*;
-use pathlight_ingest::{ReadOptions, Reader};
 use pathlight_trace::{TraceSet, dump};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -88,15 +87,7 @@ impl Load {
         let input = self.planner.files()[file].clone();
         let range = input.range();
         let text = &self.files[input.source][range.start as usize..range.end as usize];
-        let mut open = match &input.chunk {
-            None => Reader::new(&input.name, ReadOptions::default()),
-            Some(chunk) => Reader::of_chunk(
-                &input.name,
-                ReadOptions::default(),
-                chunk.from.as_ref(),
-                chunk.until.clone(),
-            ),
-        };
+        let mut open = Chunk::reader(input.chunk.as_ref(), &input.name, ReadOptions::default());
         let set = &mut self.sets[reader];
         let _ = open.feed(text, set);
         let report = if input.read_limit.is_some() { open.stop(set) } else { open.finish(set) };
@@ -216,7 +207,7 @@ fn chunks_without_any_trace_are_read_again_in_one_piece_which_says_why() {
 }
 
 /// Packs a text.
-pub fn gzip(text: &str) -> Vec<u8> {
+fn gzip(text: &str) -> Vec<u8> {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(text.as_bytes()).unwrap();
     packed.finish().unwrap()
@@ -238,6 +229,21 @@ fn shares_of_a_packed_file_give_what_one_reader_gives() {
         assert_eq!(end.1, expected.1, "{readers} readers");
         assert!(end.0 == expected.0, "{readers} readers");
     }
+}
+
+#[test]
+fn what_comes_before_a_share_counts_for_others() {
+    let texts = [gzip(&jaeger(1..16_000, "v"))];
+    let many = loaded(2, &texts);
+    let shares = many.planner.parts_of_load().map(|part| {
+        let mut own = OwnBytes::of(part.chunk.as_ref());
+        let counted: u64 = (0..texts[0].len()).map(|_| own.count(1)).sum();
+        (part.start(), counted)
+    });
+    let size = texts[0].len() as u64;
+    let shares: Vec<(u64, u64)> = shares.collect();
+    assert!(shares.len() == 2 && shares[1].0 > 0, "{shares:?}");
+    assert!(shares.iter().all(|(start, counted)| start + counted == size), "{shares:?}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::requests::{PercentileRange, Selection};
 use crate::run::Session;
 use crate::run::query::Query as _;
 use crate::{EngineError, queries};
-use pathlight_ingest::{ErrorKind, ReadOptions, Reader};
+use pathlight_ingest::{ErrorKind, ReadOptions};
 use pathlight_trace::PathSettings;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -37,12 +37,7 @@ impl SimWorker {
         let set = &mut self.session.set;
         set.loading_group = piece.group;
         let options = ReadOptions { keep: piece.keep.clone(), ..ReadOptions::default() };
-        let mut reader = match &piece.chunk {
-            None => Reader::new(&piece.name, options),
-            Some(Chunk { from, until, .. }) => {
-                Reader::of_chunk(&piece.name, options, from.as_ref(), until.clone())
-            }
-        };
+        let mut reader = Chunk::reader(piece.chunk.as_ref(), &piece.name, options);
         let (mut read, mut result) = (0, Ok(()));
         for part in bytes.chunks(500) {
             result = reader.feed(part, set);
