@@ -4,7 +4,6 @@ mod bootstrap;
 mod density;
 mod distribution;
 mod effect;
-mod math;
 mod percentiles;
 mod random;
 mod sample;
@@ -17,7 +16,8 @@ pub use bootstrap::{FEW, WholeAndParts, ratio, ratio_interval, share_intervals};
 pub use density::LogAxis;
 pub use distribution::Distribution;
 pub use effect::{Effect, LogCounts, log_bin, log_bin_middle_us, rank_effect};
-pub use math::{exp, ln};
+// Those of the standard library differ in the last bit between targets, which is enough to change a rounded microsecond.
+pub use libm::{exp, log as ln};
 pub use percentiles::{LogHistogram, Percentiles, percentile, percentile_in_steps, select_percentile};
 pub use random::{Random, mix};
 pub use sample::Sample;

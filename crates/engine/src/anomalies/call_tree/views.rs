@@ -139,8 +139,10 @@ impl Beyond {
     }
 }
 
-/// Returns the numbers at least as great as x.
+/// Returns the numbers at least as great as x. Rounding does not decide: those of a file may come from a program whose
+/// logarithms differ in the last bit.
 fn at_least(sorted: &[f64], x: f64) -> usize {
+    let x = x - 1e-9 * x.abs();
     sorted.len() - sorted.partition_point(|&y| y < x)
 }
 
