@@ -83,7 +83,7 @@ async fn with_traces<T>(
     selection: &Selection,
     work: impl AsyncFnOnce(Traces, &mut Pace) -> T,
 ) -> Result<T, EngineError> {
-    let (requests, _) = workers.cut(selection).await?;
+    let requests = workers.requests(selection).await?;
     let partials = requests.run(TracesPass).await?;
     let (of, done) = (units(&partials), WorkCount::default());
     let mut pace = Pace::telling(&done);
@@ -118,7 +118,7 @@ impl Query for CompareDiagnoses {
             let selection = &selection.until_answer();
             let what = "what changed between two sets, place by place, is found in";
             workers.needs_traces(selection, what).await?;
-            let (requests, _) = workers.cut(selection).await?;
+            let requests = workers.requests(selection).await?;
             try_join3(requests.run(TracesPass), times(&requests, true), sent(&requests)).await
         };
         let ((a_traces, a_times, a_sent), (b_traces, b_times, b_sent)) =

@@ -81,7 +81,7 @@ impl Query for LateFindingsQuery {
         let pairs = if tags.is_empty() {
             PairsPart::default()
         } else {
-            let (requests, _) = workers.cut(&selection).await?;
+            let requests = workers.requests(&selection).await?;
             let pass = PairsPass { groups, tags: tags.clone() };
             PairsPart::merge(requests.partials(pass).await?)
         };

@@ -316,6 +316,5 @@ pub(super) async fn pool_waits(
 }
 
 async fn calls_of(workers: &Workers, selection: &Selection) -> Result<PoolCalls, EngineError> {
-    let (parts, _) = workers.request_partials(selection, PoolCallsPass).await?;
-    Ok(PoolCalls::merge(parts))
+    Ok(PoolCalls::merge(workers.requests(selection).await?.partials(PoolCallsPass).await?))
 }

@@ -49,8 +49,8 @@ impl Query for Tags {
 
     async fn run(self, workers: Workers) -> Result<TagsReport, EngineError> {
         let is_of_range = !self.selection.range.is_all();
-        let (all, _) = workers.cut(&self.selection.at_any_latency()).await?;
-        let slow = if is_of_range { Some(workers.cut(&self.selection).await?.0) } else { None };
+        let all = workers.requests(&self.selection.at_any_latency()).await?;
+        let slow = if is_of_range { Some(workers.requests(&self.selection).await?) } else { None };
         let cuts = TypeLatencies::merge(all.partials(TypeLatenciesPass).await?).cuts();
         let sides = Sides { all, slow, groups: tail_groups(&cuts, is_of_range) };
         let tags = sides.tags().await?;

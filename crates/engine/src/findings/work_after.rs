@@ -97,7 +97,7 @@ pub(super) async fn work_after(
         return Ok(Vec::new());
     }
     let done = Selection { until: Until::Done, ..answers.clone() };
-    let followed = async { workers.cut(&done).await?.0.partials(TypeTimesPass).await };
+    let followed = async { workers.requests(&done).await?.partials(TypeTimesPass).await };
     let (before, after) = try_join(requests.partials(TypeTimesPass), followed).await?;
     let joined = |parts: Vec<BTreeMap<RequestType, TypeTimes>>| {
         let mut sum: BTreeMap<RequestType, TypeTimes> = BTreeMap::new();

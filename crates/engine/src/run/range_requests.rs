@@ -230,28 +230,31 @@ impl Workers {
         Ok((RangeRequests { workers: self, selection: selection.at_any_latency(), cut }, facts))
     }
 
+    /// Returns the requests of a selection. Of all of them nothing has to be cut out.
+    pub(crate) async fn requests(&self, selection: &Selection) -> Result<RangeRequests<'_>, EngineError> {
+        if !selection.range.is_all() {
+            return Ok(self.cut(selection).await?.0);
+        }
+        Ok(RangeRequests { workers: self, selection: selection.clone(), cut: Cut::default() })
+    }
+
     /// Returns the partials of one pass over the requests of a selection, and what its percentile range holds.
     pub(crate) async fn request_partials<P: RequestPass>(
         &self,
         selection: &Selection,
         pass: P,
     ) -> Result<(Vec<P::Part>, RangeFacts), EngineError> {
-        let (requests, facts) = self.cut(selection).await?;
-        Ok((requests.partials(pass).await?, facts))
+        self.over_requests(selection, async |requests| requests.partials(pass).await).await
     }
 
     /// Runs passes over the requests of a selection; returns what they found, and what its percentile range holds. If that is
-    /// every request, nothing has to be cut out: the passes travel in one message with that of the latencies.
+    /// every request, the passes travel in one message with that of the latencies.
     pub(crate) async fn over_requests<T>(
         &self,
         selection: &Selection,
         passes: impl AsyncFnOnce(&RangeRequests<'_>) -> Result<T, EngineError>,
     ) -> Result<(T, RangeFacts), EngineError> {
-        if !selection.range.is_all() {
-            let (requests, facts) = self.cut(selection).await?;
-            return Ok((passes(&requests).await?, facts));
-        }
-        let requests = RangeRequests { workers: self, selection: selection.clone(), cut: Cut::default() };
+        let requests = self.requests(selection).await?;
         let ((_, facts), found) = try_join(self.cut(selection), passes(&requests)).await?;
         Ok((found, facts))
     }

@@ -73,12 +73,13 @@ impl Query for NearestNormal {
             Selection { filters: Vec::new(), range: PercentileRange::ALL, group: of.group, ..selection };
         let (trace_id, root_span_id) = (of.trace_id.clone(), of.root_span_id.clone());
         let pass = RequestOfPass { trace_id, root_span_id, group: of.group };
-        let (found, _) = workers.request_partials(&selection, pass).await?;
+        let requests = workers.requests(&selection).await?;
+        let found = requests.partials(pass).await?;
         // All of one trace: one worker holds it.
         let first = found.into_iter().flatten().min_by_key(|(place, _)| *place);
         let Some((_, request)) = first else { return Ok(None) };
         let Some(root) = request.nodes.first().map(RequestNode::endpoint) else { return Ok(None) };
-        let (parts, _) = workers.request_partials(&selection, LatenciesOfPass { root: root.clone() }).await?;
+        let parts = requests.partials(LatenciesOfPass { root: root.clone() }).await?;
         let mut latencies_us = parts.concat();
         latencies_us.compact_sort();
         // Its own is one of them.
@@ -91,8 +92,7 @@ impl Query for NearestNormal {
         if others > 0 {
             report.normal_us = (latencies_us[others / 4], latencies_us[others - 1 - others / 4]);
             let (like, normal_us) = (request.clone(), report.normal_us);
-            let (parts, _) =
-                workers.request_partials(&selection, NearestPass { root, like, normal_us }).await?;
+            let parts = requests.partials(NearestPass { root, like, normal_us }).await?;
             let nearest = parts.into_iter().flatten().min_by(|a, b| a.rank().cmp(&b.rank()));
             report.normal = nearest.map(|nearest| nearest.path);
         }

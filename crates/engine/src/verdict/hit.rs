@@ -83,7 +83,8 @@ async fn times(
     selection: &Selection,
     subjects: &[Subject],
 ) -> Result<Vec<Times>, EngineError> {
-    let (parts, _) = workers.request_partials(selection, HitsPass { subjects: subjects.to_vec() }).await?;
+    let pass = HitsPass { subjects: subjects.to_vec() };
+    let parts = workers.requests(selection).await?.partials(pass).await?;
     let mut joined = vec![Times::new(); subjects.len()];
     for (into, times) in parts.into_iter().flat_map(|part| (0..).zip(part)) {
         for (name, packed) in times {
@@ -104,7 +105,7 @@ pub(crate) async fn request_times(
     subjects: &[Subject],
 ) -> Result<RequestTimes, EngineError> {
     let pass = RequestTimesPass { subjects: subjects.to_vec() };
-    let (parts, _) = workers.request_partials(selection, pass).await?;
+    let parts = workers.requests(selection).await?.partials(pass).await?;
     Ok(parts.into_iter().flatten().collect())
 }
 

@@ -84,7 +84,7 @@ impl Query for VerdictHits {
         let Some(subject) = changes.subject() else { return Ok(None) };
         let limits = usual_limits(&workers, &b, Some(&a), &subject).await?;
         let pass = SubjectRowsPass { subject: subject.clone(), limits };
-        let (parts, _) = workers.request_partials(&b, pass).await?;
+        let parts = workers.requests(&b).await?.partials(pass).await?;
         let mut rows = parts.concat();
         rows.compact_sort();
         Ok(Some(SubjectHits { subject, rows }))

@@ -26,7 +26,7 @@ impl Query for ServiceChanges {
 
     async fn run(self, workers: Workers) -> Result<ServicesReport, EngineError> {
         let side = async |selection: &Selection| {
-            let (requests, _) = workers.cut(selection).await?;
+            let requests = workers.requests(selection).await?;
             try_join(times(&requests, true), sent(&requests)).await
         };
         let (a, b) = try_join(side(&self.a), side(&self.b)).await?;

@@ -32,7 +32,7 @@ impl Query for ServiceMap {
             if workers.summary_of(&selection).await?.is_some() {
                 return Err(EngineError::Summary(NEEDS_SPANS.to_owned()));
             }
-            let (parts, _) = workers.request_partials(&selection, ServiceMapPass).await?;
+            let parts = workers.requests(&selection).await?.partials(ServiceMapPass).await?;
             Ok(ServiceMapPart::merge(parts))
         };
         let here = side(&self.selection).await?;

@@ -54,7 +54,7 @@ impl Query for Headroom {
             return Ok(report);
         }
         let model = model(&workers, &selection, settings).await?;
-        let times = times(&workers.cut(&selection).await?.0, false).await?;
+        let times = times(&workers.requests(&selection).await?, false).await?;
         let tried = tried(&times, &savings);
         report.rows = Search { workers, model, selection, quantile, limit_us, before_us }.rows(tried).await?;
         // Stable: equal ones stay by name.

@@ -49,7 +49,7 @@ impl Query for Target {
             return Ok(TargetReport { single: Vec::new(), ..report });
         }
         let model = model(&workers, &selection, settings).await?;
-        report.parts = parts(&times(&workers.cut(&selection).await?.0, false).await?, &savings);
+        report.parts = parts(&times(&workers.requests(&selection).await?, false).await?, &savings);
         let of_parts = PART * report.parts.len() as u64;
         let of = LEAST * (report.reaching + 2 * FINAL as u64) + GROWN + of_parts + 1;
         let before_us = report.before_us;
