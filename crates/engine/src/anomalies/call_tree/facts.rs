@@ -232,7 +232,10 @@ impl Dictionary {
                 all.push((CellKey { kind, context, condition }, all.len() as u32));
             }
         }
-        all.sort_unstable();
+        // There may be millions: two numbers are compared sooner than three fields, and the order of equal ones is no matter.
+        all.sort_unstable_by_key(|(cell, _)| {
+            ((cell.kind as u64) << 32 | u64::from(cell.context), cell.condition)
+        });
         let mut numbers = vec![NO_ROW; all.len()];
         let mut cells = Vec::with_capacity(all.len());
         for same in all.chunk_by(|a, b| a.0 == b.0) {
