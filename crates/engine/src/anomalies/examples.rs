@@ -1,9 +1,11 @@
 //! Normal requests that are kept to stand beside anomalous ones.
 
+use super::call_tree::{RequestFacts, Trained};
 use super::paper::FeatureCell;
 use super::paper::path_baseline::log_us;
 use super::sets::{NearestSet, PathSets};
 use crate::requests::RequestRef;
+use pathlight_base::steps::Pace;
 use serde::{Deserialize, Serialize};
 
 /// Requests kept of each set of call paths.
@@ -17,9 +19,36 @@ pub struct Examples {
     kept: Vec<Vec<(RequestRef, Vec<u64>)>>,
 }
 
+/// Finds examples, made once for some.
+pub struct ExampleSearch<'a> {
+    examples: &'a Examples,
+    sets: NearestSet,
+}
+
 impl Examples {
+    /// Keeps some of those training requests that are normal by their verdicts: of the roots, as call paths, that are wanted.
+    pub async fn of_normal(
+        facts: &RequestFacts,
+        trained: &[Trained],
+        is_wanted: impl Fn(u32) -> bool,
+        pace: &mut Pace,
+    ) -> Examples {
+        let (mut of_row, mut normal) = (Vec::new(), Vec::new());
+        for trained in trained.iter().filter(|trained| trained.verdict.p() > 0.05) {
+            let row = &facts.rows[trained.row as usize];
+            if is_wanted(row.root) {
+                facts.row(trained.row as usize, &mut of_row);
+                normal.push((&row.facts.request, facts.self_times(&of_row)));
+                pace.spend(of_row.len()).await;
+            }
+        }
+        // One that counts several times is one example.
+        normal.dedup_by(|a, b| a.0 == b.0);
+        Examples::of(&normal)
+    }
+
     /// Keeps some of these requests, which come with times by call path.
-    pub fn of(requests: &[(&RequestRef, Vec<FeatureCell>)]) -> Examples {
+    fn of(requests: &[(&RequestRef, Vec<FeatureCell>)]) -> Examples {
         let (sets, set_of) = PathSets::of(requests.iter().map(|(_, cells)| (cells.as_slice(), 0)));
         let mut kept = vec![Vec::new(); sets.lists.len()];
         for ((request, cells), set) in requests.iter().zip(set_of) {
@@ -39,25 +68,35 @@ impl Examples {
             && sets.all(|(kept, list)| kept.iter().all(|(_, times)| times.len() == list.len()))
     }
 
-    /// Returns what finds the nearest set; `paths` is the number of call paths.
-    pub fn search(&self, paths: usize) -> NearestSet {
-        NearestSet::new(&self.sets, paths)
+    /// Returns whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty()
     }
 
+    /// Returns what finds the nearest one; `paths` is the number of call paths.
+    pub fn search(&self, paths: usize) -> ExampleSearch<'_> {
+        ExampleSearch { examples: self, sets: NearestSet::new(&self.sets, paths) }
+    }
+}
+
+impl<'a> ExampleSearch<'a> {
     /// Returns the request most like one with these call paths and `unknown` others: of the nearest set of call paths
-    /// the one whose times are nearest, by the mean difference of logarithms.
+    /// the one whose times are nearest, by the mean difference of logarithms. `None` if none has a call path in common with it.
     pub fn nearest(
         &self,
-        search: &NearestSet,
         cells: &[FeatureCell],
         unknown: u32,
         not: Option<&RequestRef>,
-    ) -> Option<&RequestRef> {
+    ) -> Option<&'a RequestRef> {
+        let Examples { sets, kept } = self.examples;
         let known: Vec<u32> = cells.iter().map(|cell| cell.path).collect();
-        let (set, _) = search.nearest(&self.sets, (&known, unknown), None)?;
-        let list = &self.sets.lists[set as usize];
+        let (set, like) = self.sets.nearest(sets, (&known, unknown), None)?;
+        if like.common == 0 {
+            return None;
+        }
+        let list = &sets.lists[set as usize];
         let mut best: Option<(f64, &RequestRef)> = None;
-        for (request, times) in self.kept[set as usize].iter().filter(|(request, _)| Some(request) != not) {
+        for (request, times) in kept[set as usize].iter().filter(|(request, _)| Some(request) != not) {
             let (mut sum, mut shared) = (0.0, 0u32);
             for cell in cells {
                 if let Ok(place) = list.binary_search(&cell.path) {

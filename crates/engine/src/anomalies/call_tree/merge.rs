@@ -8,6 +8,7 @@ use super::facts::Dictionary;
 use super::model::{State, offset_us};
 use super::tails::{Histogram, Quantiser, amount, join};
 use super::{FactKind, FactPart, RequestFacts, Tables, Trained, TreeModel};
+use crate::anomalies::examples::Examples;
 use crate::anomalies::sets::FOLDS;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::steps::Pace;
@@ -150,6 +151,7 @@ impl TreeModel {
         let rows: Vec<u32> = (0..facts.len() as u32).collect();
         let mut tables = Tables::of_states(&all, quantiser, pace).await;
         let trained = all.calibrate(&mut tables, &facts, &rows, pace).await;
+        all.examples = Examples::of_normal(&facts, &trained, |_| true, pace).await;
         Some(Calibrated { model: all, tables, facts, trained })
     }
 }

@@ -82,7 +82,7 @@ pub struct TreeModel {
     pub(in crate::anomalies) delays: Vec<f64>,
     /// Call paths of the roots of training requests, ascending.
     pub(super) roots: Vec<u32>,
-    /// Some training requests, to stand beside an anomalous one.
+    /// Some training requests, to stand beside an anomalous one; none before they are chosen.
     pub examples: Examples,
     /// Durations of training above 0, and those of them that 10, 100 and 1,000 us divide.
     #[serde(skip)]
@@ -240,18 +240,7 @@ impl TreeModel {
         }
         tables.views = Views::new(&self.calibration, &self.delays);
         let trained = rows.iter().zip(&tables.views.own);
-        let trained: Vec<Trained> = trained.map(|(&row, &verdict)| Trained { row, verdict }).collect();
-        let mut normal = Vec::new();
-        for trained in trained.iter().filter(|trained| trained.verdict.p() > 0.05) {
-            facts.row(trained.row as usize, &mut scratch.facts);
-            let request = &facts.rows[trained.row as usize].facts.request;
-            normal.push((request, facts.self_times(&scratch.facts)));
-            pace.spend(scratch.facts.len()).await;
-        }
-        // One that counts several times is one example.
-        normal.dedup_by(|a, b| a.0 == b.0);
-        self.examples = Examples::of(&normal);
-        trained
+        trained.map(|(&row, &verdict)| Trained { row, verdict }).collect()
     }
 
     /// Returns the training requests.

@@ -6,8 +6,9 @@ use super::facts::Dictionary;
 use super::model::State;
 use super::tails::{Histogram, amount, join, percentile};
 use super::{FactKind, Located, RequestFacts, Scratch, Tables, TreeModel, TreeVerdict};
+use crate::anomalies::examples::ExampleSearch;
 use crate::anomalies::paper::FeatureCell;
-use crate::anomalies::sets::{FOLDS, NearestSet};
+use crate::anomalies::sets::FOLDS;
 use crate::requests::RequestRef;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::{Endpoint, NO_ROW};
@@ -89,14 +90,12 @@ pub struct TreeReason {
 }
 
 /// Reasons for the verdict on a request.
-pub struct Reasons<'a> {
+pub struct Reasons {
     /// Delays first, the greatest first; then structure, then other times.
     pub reasons: Vec<TreeReason>,
     /// The part that leads: that of the verdict, or [`PartOfRequest::Covering`] if it is off the path and a span with an anomalous
     /// time covers a sibling.
     pub part: PartOfRequest,
-    /// The normal request most like it.
-    pub nearest: Option<&'a RequestRef>,
 }
 
 /// Explainer of verdicts, made once for a model and the facts it judges.
@@ -105,7 +104,6 @@ pub struct Explainer<'a> {
     tables: &'a Tables,
     located: &'a Located,
     facts: &'a RequestFacts,
-    search: NearestSet,
     /// Of each call path of the facts its number in the model.
     paths: Vec<u32>,
 }
@@ -127,9 +125,8 @@ impl<'a> Explainer<'a> {
         located: &'a Located,
         facts: &'a RequestFacts,
     ) -> Explainer<'a> {
-        let search = model.examples.search(model.dictionary.paths.nodes.len());
         let paths = facts.dictionary.paths.numbers_in(&model.dictionary.paths);
-        Explainer { model, tables, located, facts, search, paths }
+        Explainer { model, tables, located, facts, paths }
     }
 
     /// Returns why a row has its verdict. A row that training has seen is explained by the other folds.
@@ -139,8 +136,7 @@ impl<'a> Explainer<'a> {
         verdict: &TreeVerdict,
         is_trained: bool,
         scratch: &mut Scratch,
-    ) -> Reasons<'a> {
-        let request = &self.facts.rows[row].facts.request;
+    ) -> Reasons {
         let folds = match is_trained {
             true => vec![usize::from(self.facts.folds[row])],
             false => (0..FOLDS).collect(),
@@ -148,7 +144,6 @@ impl<'a> Explainer<'a> {
         self.facts.row(row, &mut scratch.facts);
         let amounts: Vec<u64> =
             scratch.facts.iter().map(|fact| PartOfRequest::unmark(fact.value).1).collect();
-        let times = self.facts.self_times(&scratch.facts);
         self.tables.read(self.model, self.located, self.facts, row, scratch);
         // The most surprising fact of each kind and call path.
         let mut most: BTreeMap<(FactKind, u32), (f64, usize)> = BTreeMap::new();
@@ -213,7 +208,7 @@ impl<'a> Explainer<'a> {
         } else {
             verdict.part
         };
-        Reasons { reasons, part, nearest: self.nearest(&times, is_trained.then_some(request)) }
+        Reasons { reasons, part }
     }
 
     /// Returns the self times that delay a request whose facts were read, the greatest delay first; `amounts` are those before
@@ -297,14 +292,29 @@ impl<'a> Explainer<'a> {
         kept.map(|((_, reason), _)| reason).collect()
     }
 
-    fn nearest(&self, times: &[FeatureCell], not: Option<&RequestRef>) -> Option<&'a RequestRef> {
+    /// Returns the call path, in the model, of the root of a row; [`NO_ROW`] if training has none.
+    pub fn root(&self, row: usize) -> u32 {
+        self.paths[self.facts.rows[row].root as usize]
+    }
+
+    /// Returns the normal request most like that of a row. One that training has seen is not like itself.
+    pub fn nearest<'e>(
+        &self,
+        row: usize,
+        is_trained: bool,
+        examples: &ExampleSearch<'e>,
+        scratch: &mut Scratch,
+    ) -> Option<&'e RequestRef> {
+        self.facts.row(row, &mut scratch.facts);
+        let times = self.facts.self_times(&scratch.facts);
         let known = times.iter().filter_map(|cell| {
             let path = self.paths[cell.path as usize];
             (path != NO_ROW).then_some(FeatureCell { path, ..*cell })
         });
         let known: Vec<FeatureCell> = known.collect();
         let unknown = (times.len() - known.len()) as u32;
-        self.model.examples.nearest(&self.search, &known, unknown, not)
+        let not = is_trained.then_some(&self.facts.rows[row].facts.request);
+        examples.nearest(&known, unknown, not)
     }
 
     /// Returns the cells of the model that have the kind and call path of one of the facts.

@@ -49,7 +49,7 @@ impl Query for AnomalyEvaluation {
         let settings = settings.bounded();
         let selection = selection.with_recorded_calls();
         workers.needs_traces(&selection, "the evaluation changes").await?;
-        let (requests, _) = workers.cut(&selection).await?;
+        let requests = workers.requests(&selection).await?;
         let alpha = f64::from(settings.alpha_ppm) / 1e6;
         let mut table = EvaluationTable { alpha, ..EvaluationTable::default() };
         whole(&workers, &requests, (seed, splits), alpha, &mut table).await?;

@@ -3,13 +3,14 @@
 use super::{Judgement, Learned};
 use crate::EngineError;
 use crate::anomalies::call_tree::{
-    Calibrated, Explainer, RequestFacts, Scratch, Tables, TreeModel, TreeReason, TreeVerdict,
+    Calibrated, Explainer, RequestFacts, Scratch, Tables, Trained, TreeModel, TreeReason, TreeVerdict,
 };
 use crate::anomalies::sets::FOLDS;
 use crate::anomalies::{AnomalyBaseline, ModelError, ReasonKind};
 use crate::requests::RequestRef;
 use pathlight_base::steps::Pace;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::repeat_n;
 
@@ -55,13 +56,13 @@ pub struct Taught {
 
 /// Teaches a baseline what the labels say of judged requests; the auto-encoder learns nothing from them. `is_same_set` says
 /// that those may be training requests.
-pub(super) async fn teach(
-    learned: Learned,
+pub(super) async fn teach<'a>(
+    learned: Learned<'a>,
     judged: &RequestFacts,
     labels: &[RequestLabel],
     is_same_set: bool,
     pace: &mut Pace,
-) -> Result<Learned, EngineError> {
+) -> Result<Learned<'a>, EngineError> {
     if labels.is_empty() || learned.model.vae.is_some() {
         return Ok(learned);
     }
@@ -125,11 +126,14 @@ pub(super) async fn teach(
     let like = learn_from(judged, like_normal.into_iter(), |_| 1, pace).await;
     model.forget(&kept, &leave);
     let all = vec![model, labelled, like];
-    let Calibrated { model, tables, facts, trained } =
+    let Calibrated { model, tables, facts, mut trained } =
         TreeModel::merge(all, usize::MAX, pace).await.ok_or(ModelError::Unsound)?;
-    let trained = super::by_request(&facts, &trained);
+    // One that counts several times is one request.
+    let request = |one: &Trained| &facts.rows[one.row as usize].facts.request;
+    trained.dedup_by(|a, b| request(a) == request(b));
+    let facts = Cow::Owned(facts);
     let model = AnomalyBaseline { tree: model, vae: None };
-    Ok(Learned { model, tables, trained, training: None, taught: Some(taught) })
+    Ok(Learned { model, tables, facts, trained, training: None, taught: Some(taught) })
 }
 
 /// Returns a baseline of some requests alone, each of which it keeps so many times.

@@ -17,6 +17,7 @@ use crate::anomalies::call_tree::{
     Explainer, FACTS_KEPT, FactPart, FactRow, RequestFacts, Scratch, Tables, Trained, TreeModel, TreeVerdict,
     one_p,
 };
+use crate::anomalies::examples::Examples;
 use crate::anomalies::paper::vae::{P_VALUE, TrainingProgress, VaeVerdict};
 use crate::anomalies::paper::{FeatureEncoding, Features, RowFacts, VectorsReport};
 use crate::anomalies::{
@@ -31,7 +32,7 @@ use pathlight_base::sort::CompactSort as _;
 use pathlight_base::steps::Pace;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Units of work of an explanation.
 const EXPLAIN_UNITS: usize = 20_000;
@@ -58,45 +59,36 @@ struct Judgement {
 }
 
 /// A baseline, ready to judge.
-struct Learned {
+struct Learned<'a> {
     model: AnomalyBaseline,
     tables: Tables,
-    /// The training requests, ascending; none of a saved baseline.
-    trained: Vec<TrainedRequest>,
+    /// The facts of the training requests; none of a saved baseline.
+    facts: Cow<'a, RequestFacts>,
+    /// The verdicts on them, by request.
+    trained: Vec<Trained>,
     /// How the training of the auto-encoder went.
     training: Option<TrainingProgress>,
     /// What labels have taught it.
     taught: Option<Taught>,
 }
 
-/// A training request and its verdict, by the other folds.
-struct TrainedRequest {
-    request: RequestRef,
-    start_us: u64,
-    verdict: TreeVerdict,
-}
+impl Learned<'_> {
+    /// Returns the training requests, ascending, and their verdicts by the other folds.
+    fn requests(&self) -> impl Iterator<Item = (&RowFacts, &TreeVerdict)> {
+        self.trained.iter().map(|one| (&self.facts.rows[one.row as usize].facts, &one.verdict))
+    }
 
-/// Returns the training requests whose facts these are, ascending.
-fn by_request(facts: &RequestFacts, trained: &[Trained]) -> Vec<TrainedRequest> {
-    let of = |one: &Trained| {
-        let RowFacts { request, start_us, .. } = &facts.rows[one.row as usize].facts;
-        TrainedRequest { request: request.clone(), start_us: *start_us, verdict: one.verdict }
-    };
-    let mut all: Vec<TrainedRequest> = trained.iter().map(of).collect();
-    // One that counts several times is one request.
-    all.dedup_by(|a, b| a.request == b.request);
-    all
-}
-
-/// Returns of each judged request the verdict that it has as a training request; both ascend.
-fn own_verdicts(trained: &[TrainedRequest], judged: &RequestFacts) -> Vec<Option<TreeVerdict>> {
-    let mut trained = trained.iter().peekable();
-    let of = |row: &FactRow| {
-        let request = &row.facts.request;
-        while trained.next_if(|one| one.request < *request).is_some() {}
-        trained.next_if(|one| one.request == *request).map(|one| one.verdict)
-    };
-    judged.rows.iter().map(of).collect()
+    /// Returns of each judged request the verdict that it has as a training request.
+    fn own_verdicts(&self, judged: &RequestFacts) -> Vec<Option<TreeVerdict>> {
+        // Both ascend.
+        let mut trained = self.requests().peekable();
+        let of = |row: &FactRow| {
+            let request = &row.facts.request;
+            while trained.next_if(|(one, _)| one.request < *request).is_some() {}
+            trained.next_if(|(one, _)| one.request == *request).map(|(_, verdict)| *verdict)
+        };
+        judged.rows.iter().map(of).collect()
+    }
 }
 
 impl Judgement {
@@ -150,7 +142,7 @@ impl Query for Anomalies {
         let learned = learn(&workers, &normal, own_facts, &settings, 0).await?;
         let learned =
             labels::teach(learned, &judged, &settings.labels, is_same_set, &mut Pace::default()).await?;
-        let Learned { model, tables, trained, training, taught } = learned;
+        let Learned { model, tables, .. } = &learned;
         let asked_alpha = f64::from(settings.alpha_ppm) / 1e6;
         let detector = match (&model.vae, settings.detector, &windowed) {
             (_, _, Some((_, sizes))) => Detector::Vae(*sizes),
@@ -177,16 +169,16 @@ impl Query for Anomalies {
             baseline: tables.baseline(),
             learned: match is_same_set || model.vae.is_some() || windowed.is_some() {
                 true => Vec::new(),
-                false => trained.iter().map(|one| (one.start_us, one.verdict.rank())).collect(),
+                false => learned.requests().map(|(one, verdict)| (one.start_us, verdict.rank())).collect(),
             },
-            training,
-            taught,
+            training: learned.training.clone(),
+            taught: learned.taught,
             ..AnomalyReport::default()
         };
         let (located, mut scratch, mut pace) =
             (tables.locate(&model.tree, &judged.dictionary), Scratch::default(), Pace::default());
         let mut judgements: Vec<Judgement> = Vec::with_capacity(judged.len());
-        let own = if is_same_set { own_verdicts(&trained, &judged) } else { vec![None; judged.len()] };
+        let own = if is_same_set { learned.own_verdicts(&judged) } else { vec![None; judged.len()] };
         for (row, own) in own.into_iter().enumerate() {
             // Requests that were learned from are judged by the other folds.
             let other = || tables.judge(&model.tree, &located, &judged, row, &mut scratch);
@@ -203,10 +195,10 @@ impl Query for Anomalies {
             report.training = last.as_ref().map(|(_, went)| went.clone());
             report.baseline.clear();
             Some((found, last.map(|(vae, _)| vae)))
-        } else if let Some((encoding, vae)) = model.vae {
-            let vectors = vectors(&workers, &test, encoding).await?;
-            let found = judge_by_vae(&workers, &vae, &vectors).await;
-            Some((found.into_iter().map(Some).collect(), Some(vae)))
+        } else if let Some((encoding, vae)) = &model.vae {
+            let vectors = vectors(&workers, &test, *encoding).await?;
+            let found = judge_by_vae(&workers, vae, &vectors).await;
+            Some((found.into_iter().map(Some).collect(), Some(vae.clone())))
         } else {
             None
         };
@@ -237,8 +229,9 @@ impl Query for Anomalies {
         }
         let labels = labels::of_requests(&settings.labels, &judged);
         let order = rank(&mut report, &judged, &judgements, &labels);
-        let explainer = Explainer::new(&model.tree, &tables, &located, &judged);
+        let explainer = Explainer::new(&model.tree, tables, &located, &judged);
         let mut names = ReasonNames::default();
+        let mut explained: Vec<(usize, usize)> = Vec::new();
         for (place, row) in order.into_iter().enumerate() {
             let Judgement { verdict, is_trained, .. } = &judgements[row];
             if !judgements[row].is_explained() {
@@ -250,10 +243,23 @@ impl Query for Anomalies {
             }
             let why = explainer.explain(row, verdict, *is_trained, &mut scratch);
             let reasons = why.reasons.iter().map(|reason| names.name(&mut report, reason)).collect();
-            let explained = &mut report.rows[place];
-            (explained.reasons, explained.nearest) = (reasons, why.nearest.cloned());
-            explained.part = why.part;
+            (report.rows[place].reasons, report.rows[place].part) = (reasons, why.part);
+            explained.push((place, row));
             pace.spend(EXPLAIN_UNITS).await;
+        }
+        let mut examples = Cow::Borrowed(&model.tree.examples);
+        if examples.is_empty() {
+            // Those of other roots have nothing in common with what is explained.
+            let roots: BTreeSet<u32> = explained.iter().map(|&(_, row)| explainer.root(row)).collect();
+            let is_wanted = |root| roots.contains(&root);
+            let Learned { facts, trained, .. } = &learned;
+            examples = Cow::Owned(Examples::of_normal(facts, trained, is_wanted, &mut pace).await);
+        }
+        let examples = examples.search(model.tree.dictionary.paths.nodes.len());
+        for (place, row) in explained {
+            let is_trained = judgements[row].is_trained;
+            let nearest = explainer.nearest(row, is_trained, &examples, &mut scratch);
+            report.rows[place].nearest = nearest.cloned();
         }
         Ok(report)
     }
@@ -329,17 +335,18 @@ fn saved_model(settings: &AnomalySettings) -> Result<Option<AnomalyBaseline>, En
 
 /// Learns from all requests of a selection, whose facts may be known, unless the settings have a saved model. The facts of
 /// so many of them are kept.
-async fn learn(
+async fn learn<'a>(
     workers: &Workers,
     selection: &Selection,
-    known: Option<&RequestFacts>,
+    known: Option<&'a RequestFacts>,
     settings: &AnomalySettings,
     keep: usize,
-) -> Result<Learned, EngineError> {
+) -> Result<Learned<'a>, EngineError> {
     let mut pace = Pace::default();
     if let Some(model) = saved_model(settings)? {
         let tables = model.tree.tables(&mut pace).await;
-        return Ok(Learned { model, tables, trained: Vec::new(), training: None, taught: None });
+        let facts = Cow::default();
+        return Ok(Learned { model, tables, facts, trained: Vec::new(), training: None, taught: None });
     }
     let facts = match known {
         Some(facts) => Cow::Borrowed(facts),
@@ -364,9 +371,9 @@ async fn learn(
     if keep > 0 {
         let rows: Vec<u32> = trained.iter().map(|one| one.row).collect();
         tree.keep(&facts, &rows, keep);
+        tree.examples = Examples::of_normal(&facts, &trained, |_| true, &mut pace).await;
     }
-    let trained = by_request(&facts, &trained);
-    Ok(Learned { model: AnomalyBaseline { tree, vae }, tables, trained, training, taught: None })
+    Ok(Learned { model: AnomalyBaseline { tree, vae }, tables, facts, trained, training, taught: None })
 }
 
 /// Start of the sentences about the input of the auto-encoder.
@@ -407,9 +414,10 @@ async fn facts(workers: &Workers, selection: &Selection) -> Result<RequestFacts,
     if let Some((summary, choice)) = workers.summary_of(selection).await? {
         return Ok(RequestFacts::merge(vec![summary.normal(choice.root.as_ref())?]));
     }
-    let pass = FactsPass { plan: None };
-    let (parts, _) = workers.request_partials(selection, pass).await?;
-    Ok(RequestFacts::merge(parts))
+    // Of all requests none are cut out by type.
+    let over_all = selection.over_all || selection.range.is_all();
+    let requests = workers.requests(&Selection { over_all, ..selection.clone() }).await?;
+    Ok(RequestFacts::merge(requests.partials(FactsPass { plan: None }).await?))
 }
 
 async fn vectors(
@@ -418,7 +426,7 @@ async fn vectors(
     encoding: FeatureEncoding,
 ) -> Result<Features, EngineError> {
     let pass = VectorsPass { encoding, plan: None };
-    let (parts, _) = workers.request_partials(selection, pass).await?;
+    let parts = workers.requests(selection).await?.partials(pass).await?;
     Ok(Features::merge(parts))
 }
 
