@@ -4,11 +4,11 @@ use super::done::{DonePath, QueueNames};
 use super::waits::{WaitFinder, join_waits};
 use super::{PathFinder, WaitEntry};
 use crate::requests::{RequestEntry, RootEndpoint};
-use hashbrown::HashTable;
 use pathlight_base::steps::in_blocks;
 use pathlight_trace::{
     Coverage, EndpointId, Flags, NO_ROW, PathSettings, ReadingRule, RequestRoots, Role, TraceSet, Tree,
 };
+use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
 
 /// Times of one request in one calling context.
@@ -69,11 +69,8 @@ pub struct PathTable {
     waits: Vec<WaitEntry>,
     /// Returns the (parent context or [`NO_ROW`], endpoint) of each context.
     contexts: Vec<(u32, EndpointId)>,
-    index: HashTable<u32>,
-}
-
-fn hash_context(parent: u32, endpoint: EndpointId) -> u64 {
-    (u64::from(parent) << 32 | u64::from(endpoint.0)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(26)
+    /// Their numbers.
+    index: FxHashMap<(u32, EndpointId), u32>,
 }
 
 impl PathTable {
@@ -145,8 +142,7 @@ impl PathTable {
         if self.contexts.get(guess as usize) == Some(&(parent, endpoint)) {
             return guess;
         }
-        let is_it = |c: &u32| self.contexts[*c as usize] == (parent, endpoint);
-        self.index.find(hash_context(parent, endpoint), is_it).copied().unwrap_or(NO_ROW)
+        self.index.get(&(parent, endpoint)).copied().unwrap_or(NO_ROW)
     }
 
     /// Gives contexts of queues the endpoints that they are shown as.
@@ -156,31 +152,22 @@ impl PathTable {
                 *endpoint = named[place];
             }
         }
-        let contexts = &self.contexts;
-        let hash = |&c: &u32| {
-            let (parent, endpoint) = contexts[c as usize];
-            hash_context(parent, endpoint)
-        };
         self.index.clear();
-        (0..contexts.len() as u32).for_each(|context| {
-            self.index.insert_unique(hash(&context), context, hash);
-        });
+        for (&context, number) in self.contexts.iter().zip(0..) {
+            self.index.entry(context).or_insert(number);
+        }
     }
 
     /// Returns the context of just this endpoint below a context, new if no path has it; `guess` is looked at first.
     fn context(&mut self, parent: u32, endpoint: EndpointId, guess: u32) -> u32 {
-        let known = self.own_context(parent, endpoint, guess);
-        if known != NO_ROW {
-            return known;
+        if self.contexts.get(guess as usize) == Some(&(parent, endpoint)) {
+            return guess;
         }
         let contexts = &mut self.contexts;
-        let new = contexts.len() as u32;
-        contexts.push((parent, endpoint));
-        self.index.insert_unique(hash_context(parent, endpoint), new, |&c| {
-            let (parent, endpoint) = contexts[c as usize];
-            hash_context(parent, endpoint)
-        });
-        new
+        *self.index.entry((parent, endpoint)).or_insert_with(|| {
+            contexts.push((parent, endpoint));
+            contexts.len() as u32 - 1
+        })
     }
 }
 
