@@ -272,7 +272,10 @@ fn layer_columns(
 ) -> [Vec<Column<LayerRow>>; 2] {
     let [sum, mean_us, sd, p50, p99, normal, tail] = heads;
     let of_group = vec![
-        Column::count("layer", "Layer", layer, |row: &LayerRow| row.layer.into()).tiny().csv(&["layer"]),
+        Column::count("layer", "Layer", layer, |row: &LayerRow| row.layer.into())
+            .tiny()
+            .low(2)
+            .csv(&["layer"]),
         Column::endpoint(endpoint.0, endpoint.1, |row: &LayerRow| row.endpoint.names())
             .csv(&["service", "operation"]),
         Column::text("group", "Traces of", "The request type; of layer 1 all", |row: &LayerRow| {
@@ -281,7 +284,10 @@ fn layer_columns(
         .low(2)
         .csv(&["request_type"]),
         Column::field("traces", |row: &LayerRow| row.traces.into()),
-        Column::count("n", "n", "Its spans", |row: &LayerRow| row.us.all.count.into()).tiny().csv(&["spans"]),
+        Column::count("n", "n", "Its spans", |row: &LayerRow| row.us.all.count.into())
+            .tiny()
+            .low(2)
+            .csv(&["spans"]),
     ];
     let statistics = vec![
         Column::duration("total", time, "The time of all these spans together", |row: &LayerRow| {

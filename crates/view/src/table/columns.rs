@@ -4,6 +4,8 @@ use super::{Head, Width};
 use std::collections::BTreeMap;
 use std::fmt;
 
+/// The least width of a name beside numbers, in CSS pixels; where there is room it has more.
+pub(super) const LEAST_NAME_PX: f64 = 100.0;
 /// The least width that a person can give a column, in CSS pixels.
 const LEAST_PX: u32 = 40;
 
@@ -92,7 +94,8 @@ impl ColumnChoices {
     }
 
     /// Returns which columns are shown in so many CSS pixels: those that were chosen, and of the others that hold something
-    /// those there is room for, the most important first.
+    /// those there is room for, the most important first. Where there is hardly room for names the first number stays, and the
+    /// first two other columns.
     pub fn fit<'a>(&self, heads: impl IntoIterator<Item = (&'a Head, bool)>, room_px: f64) -> Vec<bool> {
         let (columns, mut shown): (Vec<(&Head, Choice)>, Vec<bool>) = heads
             .into_iter()
@@ -110,6 +113,29 @@ impl ColumnChoices {
                     shown[at] = false;
                     whole -= px(&columns[at]);
                 }
+            }
+        }
+        // On a phone names need the room more than most numbers do.
+        let least_px = |column: &(&Head, Choice)| match column.0.width {
+            Width::Wide => px(column).min(LEAST_NAME_PX),
+            _ => px(column),
+        };
+        let mut least: f64 =
+            columns.iter().zip(&shown).filter(|(_, is)| **is).map(|(column, _)| least_px(column)).sum();
+        let mut kept = [0; 2];
+        let stays: Vec<bool> = columns
+            .iter()
+            .zip(&shown)
+            .map(|((head, choice), is)| {
+                let (kept, most) = if head.width.is_number() { (&mut kept[0], 1) } else { (&mut kept[1], 2) };
+                *kept += u32::from(*is);
+                *kept <= most || choice.is_shown.is_some()
+            })
+            .collect();
+        for at in (0..columns.len()).rev() {
+            if least > room_px && shown[at] && !stays[at] {
+                shown[at] = false;
+                least -= least_px(&columns[at]);
             }
         }
         shown

@@ -143,3 +143,59 @@ fn matches_are_stepped_through_round_and_round() {
     );
     assert_eq!([neighbour(&[], None, true), neighbour(&[], Some(1), false)], [None, None]);
 }
+
+/// Width of a phone in CSS pixels, without the menu of columns and the bar that scrolls.
+const PHONE_PX: f64 = 390.0 - 40.0;
+
+#[test]
+fn every_table_has_room_for_its_names_on_a_phone() {
+    let heads: [Vec<Head>; 33] = [
+        crate::anomalies::table().heads(),
+        crate::compare::services::places().heads(),
+        crate::compare::services::services().heads(),
+        crate::compare::changes().heads(),
+        crate::deployments::table().heads(),
+        crate::diagnosis::tables::changed_places().heads(),
+        crate::diagnosis::tables::layers().heads(),
+        crate::diagnosis::tables::positions().heads(),
+        crate::diagnosis::tables::slow_tail().heads(),
+        crate::endpoints::sums().heads(),
+        crate::endpoints::ranking().heads(),
+        crate::errors::table().heads(),
+        crate::findings::top().heads(),
+        crate::findings::types().heads(),
+        crate::flame::bands::table().heads(),
+        crate::flame::table::table().heads(),
+        crate::flow::capacity::table().heads(),
+        crate::flow::headroom::table().heads(),
+        crate::flow::map::table().heads(),
+        crate::flow::parallelise::table().heads(),
+        crate::flow::savings::table().heads(),
+        crate::flow::table().heads(),
+        crate::flow::target::table().heads(),
+        crate::flow::variants::table().heads(),
+        crate::heatmap::table().heads(),
+        crate::instrument::table().heads(),
+        crate::queues::sides_table().heads(),
+        crate::queues::table().heads(),
+        crate::requests_list::table().heads(),
+        crate::split::table::table().heads(),
+        crate::timeline::nearest::table().heads(),
+        crate::timeline::table().heads(),
+        crate::trend::table().heads(),
+    ];
+    let mut narrow = Vec::new();
+    for heads in heads {
+        let heads: Vec<&Head> = heads.iter().filter(|head| head.priority > 0).collect();
+        let shown = ColumnChoices::default().fit(heads.iter().map(|head| (*head, true)), PHONE_PX);
+        let shown: Vec<&&Head> =
+            heads.iter().zip(shown).filter(|(_, is)| *is).map(|(head, _)| head).collect();
+        let px =
+            |head: &&&Head| if head.width == Width::Wide { columns::LEAST_NAME_PX } else { head.width.px() };
+        let keys: Vec<(&str, f64)> = shown.iter().map(|head| (head.key, px(head))).collect();
+        if shown.iter().map(px).sum::<f64>() > PHONE_PX {
+            narrow.push(format!("{keys:?}"));
+        }
+    }
+    assert!(narrow.is_empty(), "{narrow:#?}");
+}
