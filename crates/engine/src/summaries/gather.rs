@@ -9,9 +9,6 @@ use super::section::MOST_ROOTS;
 use super::{Merger, OtherSettings, Summary, SummarySettings};
 use crate::anomalies::summed::NormalRequests;
 use crate::flame::PathTable;
-use flate2::Compression;
-use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
 use pathlight_base::encoding;
 use pathlight_trace::{Endpoint, EndpointId, Portable, SetFull, TraceSet, hash_text};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,9 +22,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const MANY_SPANS: u64 = 8;
 /// Spans that all threads together observe at a time in the end.
 const TOGETHER: usize = if cfg!(debug_assertions) { 1 << 12 } else { 1 << 20 };
-/// Groups of root endpoints whose traces are packed together, so that those of one are observed together.
+/// Groups of root endpoints whose traces wait together, so that those of one are observed together.
 const GROUPS: u64 = 16;
-/// Bytes of packed traces that are held in memory; further ones go into a temporary file. There may be a summary a day.
+/// Bytes of traces that are held in memory; further ones go into a temporary file. There may be a summary a day.
 const MOST_HELD: usize = if cfg!(debug_assertions) { 1 << 16 } else { 4 << 20 };
 
 /// Makes a temporary file.
@@ -43,7 +40,7 @@ pub enum GatherError {
     #[error(transparent)]
     Full(#[from] SetFull),
     /// Memory or the temporary file has changed.
-    #[error("what was packed cannot be read again")]
+    #[error("traces that waited cannot be read again")]
     Damaged,
     /// The temporary file cannot be made, written or read.
     #[error("traces of many root endpoints need a temporary file: {0}")]
@@ -87,7 +84,7 @@ struct Repeats {
     contexts: u64,
 }
 
-/// Packed traces.
+/// Traces that wait, as columns.
 struct Traces {
     /// Of root endpoints, by a hash of their names.
     group: u64,
@@ -100,21 +97,6 @@ enum Held {
     Here(Vec<u8>),
     /// In the temporary file, from this byte on.
     InFile(u64),
-}
-
-fn pack(traces: &Portable) -> Vec<u8> {
-    let mut packer = DeflateEncoder::new(Vec::new(), Compression::fast());
-    // Writing to memory cannot fail.
-    let _ = packer.write_all(&encoding::write(traces));
-    let mut bytes = packer.finish().unwrap_or_default();
-    bytes.shrink_to_fit();
-    bytes
-}
-
-fn unpack(bytes: &[u8]) -> Result<Portable, GatherError> {
-    let mut out = Vec::new();
-    DeflateDecoder::new(bytes).read_to_end(&mut out).map_err(|_| GatherError::Damaged)?;
-    encoding::read(&out).map_err(|_| GatherError::Damaged)
 }
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -152,19 +134,19 @@ impl Gathered {
         *sum = sum.saturating_add(us);
     }
 
-    fn put(&mut self, (group, spans): (u64, usize), packed: Vec<u8>, make_file: MakeFile) -> io::Result<()> {
-        let bytes = packed.len();
+    fn put(&mut self, (group, spans): (u64, usize), columns: Vec<u8>, make_file: MakeFile) -> io::Result<()> {
+        let bytes = columns.len();
         if self.file.is_none() && self.held + bytes > MOST_HELD {
             self.file = Some((make_file()?, 0));
         }
         let place = match &mut self.file {
             Some((file, end)) => {
-                file.write_all(&packed)?;
+                file.write_all(&columns)?;
                 Held::InFile(std::mem::replace(end, *end + bytes as u64))
             }
             None => {
                 self.held += bytes;
-                Held::Here(packed)
+                Held::Here(columns)
             }
         };
         self.waiting.push(Traces { group, spans, bytes, place });
@@ -224,8 +206,8 @@ impl Gatherer {
         }
         for (group, numbers) in groups {
             let spans = numbers.iter().map(|&number| trace(number).len()).sum();
-            let packed = pack(&Portable::copy(&set, numbers.into_iter()));
-            lock(&self.inner).put((group, spans), packed, self.make_file)?;
+            let columns = encoding::write(&Portable::copy(&set, numbers.into_iter()));
+            lock(&self.inner).put((group, spans), columns, self.make_file)?;
         }
         let waiting: Vec<u32> = waiting.into_iter().map(|number| trace(number).first).collect();
         set.retain(|trace| waiting.binary_search(&trace.first).is_err());
@@ -301,7 +283,10 @@ impl Gatherer {
                     return Ok(());
                 }
                 let mut set = TraceSet::new();
-                next.iter().try_for_each(|bytes| Ok::<_, GatherError>(unpack(bytes)?.add_to(&mut set)?))?;
+                for bytes in &next {
+                    let traces: Portable = encoding::read(bytes).map_err(|_| GatherError::Damaged)?;
+                    traces.add_to(&mut set)?;
+                }
                 drop(next);
                 set.seal()?;
                 let part = Summary::observe_planned(&mut set, &self.settings, &plan)?;
