@@ -272,10 +272,7 @@ fn layer_columns(
 ) -> [Vec<Column<LayerRow>>; 2] {
     let [sum, mean_us, sd, p50, p99, normal, tail] = heads;
     let of_group = vec![
-        Column::count("layer", "Layer", layer, |row: &LayerRow| row.layer.into())
-            .tiny()
-            .low(2)
-            .csv(&["layer"]),
+        Column::count("layer", "Layer", layer, |row: &LayerRow| row.layer.into()).tiny().csv(&["layer"]),
         Column::endpoint(endpoint.0, endpoint.1, |row: &LayerRow| row.endpoint.names())
             .csv(&["service", "operation"]),
         Column::text("group", "Traces of", "The request type; of layer 1 all", |row: &LayerRow| {

@@ -94,8 +94,8 @@ impl ColumnChoices {
     }
 
     /// Returns which columns are shown in so many CSS pixels: those that were chosen, and of the others that hold something
-    /// those there is room for, the most important first. Where there is hardly room for names the first number stays, and the
-    /// first two other columns.
+    /// those there is room for, the most important first. Where there is hardly room for names the first number of more than a
+    /// few digits stays, and the first two other columns.
     pub fn fit<'a>(&self, heads: impl IntoIterator<Item = (&'a Head, bool)>, room_px: f64) -> Vec<bool> {
         let (columns, mut shown): (Vec<(&Head, Choice)>, Vec<bool>) = heads
             .into_iter()
@@ -122,14 +122,23 @@ impl ColumnChoices {
         };
         let mut least: f64 =
             columns.iter().zip(&shown).filter(|(_, is)| **is).map(|(column, _)| least_px(column)).sum();
-        let mut kept = [0; 2];
+        let (mut numbers, mut others) = (0, 0);
         let stays: Vec<bool> = columns
             .iter()
             .zip(&shown)
             .map(|((head, choice), is)| {
-                let (kept, most) = if head.width.is_number() { (&mut kept[0], 1) } else { (&mut kept[1], 2) };
-                *kept += u32::from(*is);
-                *kept <= most || choice.is_shown.is_some()
+                let is_kept = match head.width {
+                    Width::Tiny => false,
+                    width if width.is_number() => {
+                        numbers += u32::from(*is);
+                        numbers <= 1
+                    }
+                    _ => {
+                        others += u32::from(*is);
+                        others <= 2
+                    }
+                };
+                is_kept || choice.is_shown.is_some()
             })
             .collect();
         for at in (0..columns.len()).rev() {
