@@ -112,3 +112,32 @@ impl<'a> ExampleSearch<'a> {
         best.map(|(_, request)| request)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_example_has_a_call_path_in_common() {
+        let request = |id: &str| RequestRef { trace_id: id.into(), root_span_id: "1".into(), latency_us: 9 };
+        let cells = |cells: &[(u32, u64)]| cells.iter().map(|&(path, us)| FeatureCell { path, us }).collect();
+        let requests = ["a", "b", "c", "d"].map(request);
+        let times: [Vec<FeatureCell>; 4] =
+            [&[(0, 10), (1, 10)][..], &[(0, 90), (1, 90)], &[(0, 10)], &[(2, 10)]].map(cells);
+        let examples = Examples::of(&requests.iter().zip(times).collect::<Vec<_>>());
+        let search = examples.search(4);
+        let nearest = |of: &[(u32, u64)], unknown, not: Option<usize>| {
+            let found = search.nearest(&cells(of), unknown, not.map(|at| &requests[at]));
+            found.map(|found| found.trace_id.as_str())
+        };
+        assert_eq!(
+            nearest(&[(0, 80), (1, 80)], 0, None),
+            Some("b"),
+            "the times of b are nearer than those of a"
+        );
+        assert_eq!(nearest(&[(0, 80), (1, 80)], 0, Some(1)), Some("a"));
+        assert_eq!(nearest(&[(0, 10)], 1, None), Some("c"));
+        assert_eq!(nearest(&[(3, 10)], 0, None), None, "d is as far as the others");
+        assert_eq!(nearest(&[], 2, None), None);
+    }
+}
