@@ -294,22 +294,21 @@ fn layer_columns(
         Column::duration("mean", "Mean", "Mean of the time of a span", |row: &LayerRow| {
             row.us.all.mean.into()
         })
-        .low(2)
         .csv(&[mean_us]),
         Column::duration("sd", "SD", "Sample standard deviation of the time of a span", |row: &LayerRow| {
             row.us.all.sd.into()
         })
-        .low(3)
+        .low(2)
         .csv(&[sd]),
         Column::duration("p50", "p50", "Median of the time of a span", |row: &LayerRow| {
             row.us.all.p50.into()
         })
-        .low(3)
+        .low(2)
         .csv(&[p50]),
         Column::duration("p99", "p99", "99th percentile of the time of a span", |row: &LayerRow| {
             row.us.all.p99.into()
         })
-        .low(3)
+        .low(2)
         .csv(&[p99]),
         Column::duration("normal", "Normal", "Mean of the time in normal traces", |row: &LayerRow| {
             mean(row.us.normal)
@@ -349,7 +348,6 @@ pub fn layers() -> Table<LayerRow> {
              runs",
             |row: &LayerRow| row.own_us.as_ref().map(sum_us).into(),
         )
-        .low(2)
         .if_any()
         .csv(&["own_sum_us"]),
     );

@@ -102,52 +102,39 @@ impl ColumnChoices {
             .map(|(head, holds)| (head, self.of(head.key), holds))
             .map(|(head, choice, holds)| ((head, choice), choice.is_shown.unwrap_or(holds)))
             .unzip();
-        let px = |(head, choice): &(&Head, Choice)| choice.width_px.map_or(head.width.px(), f64::from);
-        let mut whole: f64 =
-            columns.iter().zip(&shown).filter(|(_, is)| **is).map(|(column, _)| px(column)).sum();
+        let px = columns.iter().map(|(head, choice)| choice.width_px.map_or(head.width.px(), f64::from));
+        let px: Vec<f64> = px.collect();
+        let is_chosen = |at: usize| columns[at].1.is_shown.is_some();
         for priority in [3, 2] {
-            for at in (0..columns.len()).rev() {
-                let (head, choice) = columns[at];
-                let may_go = shown[at] && choice.is_shown.is_none() && head.priority == priority;
-                if whole > room_px && may_go {
-                    shown[at] = false;
-                    whole -= px(&columns[at]);
-                }
-            }
+            let may_go = |at: usize| !is_chosen(at) && columns[at].0.priority == priority;
+            hide(&mut shown, &px, room_px, may_go);
         }
         // On a phone names need the room more than most numbers do.
-        let least_px = |column: &(&Head, Choice)| match column.0.width {
-            Width::Wide => px(column).min(LEAST_NAME_PX),
-            _ => px(column),
+        let least = columns.iter().zip(&px).map(|((head, _), px)| match head.width {
+            Width::Wide => px.min(LEAST_NAME_PX),
+            _ => *px,
+        });
+        let least: Vec<f64> = least.collect();
+        let first = |most: usize, is_it: fn(Width) -> bool| {
+            (0..columns.len()).filter(|&at| shown[at] && is_it(columns[at].0.width)).take(most).collect()
         };
-        let mut least: f64 =
-            columns.iter().zip(&shown).filter(|(_, is)| **is).map(|(column, _)| least_px(column)).sum();
-        let (mut numbers, mut others) = (0, 0);
-        let stays: Vec<bool> = columns
-            .iter()
-            .zip(&shown)
-            .map(|((head, choice), is)| {
-                let is_kept = match head.width {
-                    Width::Tiny => false,
-                    width if width.is_number() => {
-                        numbers += u32::from(*is);
-                        numbers <= 1
-                    }
-                    _ => {
-                        others += u32::from(*is);
-                        others <= 2
-                    }
-                };
-                is_kept || choice.is_shown.is_some()
-            })
-            .collect();
-        for at in (0..columns.len()).rev() {
-            if least > room_px && shown[at] && !stays[at] {
-                shown[at] = false;
-                least -= least_px(&columns[at]);
-            }
-        }
+        let number: Vec<usize> = first(1, |width| width.is_number() && width != Width::Tiny);
+        let others: Vec<usize> = first(2, |width| !width.is_number());
+        hide(&mut shown, &least, room_px, |at| {
+            !is_chosen(at) && !number.contains(&at) && !others.contains(&at)
+        });
         shown
+    }
+}
+
+/// Hides those columns that may go, the last first, until the others fit; `px` are the widths of all.
+fn hide(shown: &mut [bool], px: &[f64], room_px: f64, may_go: impl Fn(usize) -> bool) {
+    let mut whole: f64 = px.iter().zip(&*shown).filter(|(_, is)| **is).map(|(px, _)| px).sum();
+    for at in (0..shown.len()).rev() {
+        if whole > room_px && shown[at] && may_go(at) {
+            shown[at] = false;
+            whole -= px[at];
+        }
     }
 }
 
