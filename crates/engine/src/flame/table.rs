@@ -160,14 +160,14 @@ impl PathTable {
 
     /// Returns the context of just this endpoint below a context, new if no path has it; `guess` is looked at first.
     fn context(&mut self, parent: u32, endpoint: EndpointId, guess: u32) -> u32 {
-        if self.contexts.get(guess as usize) == Some(&(parent, endpoint)) {
-            return guess;
+        let known = self.own_context(parent, endpoint, guess);
+        if known != NO_ROW {
+            return known;
         }
-        let contexts = &mut self.contexts;
-        *self.index.entry((parent, endpoint)).or_insert_with(|| {
-            contexts.push((parent, endpoint));
-            contexts.len() as u32 - 1
-        })
+        let new = self.contexts.len() as u32;
+        self.contexts.push((parent, endpoint));
+        self.index.insert((parent, endpoint), new);
+        new
     }
 }
 
