@@ -24,7 +24,7 @@ pub struct Calibrated {
     pub tables: Tables,
     /// The facts of the requests that it keeps.
     pub facts: RequestFacts,
-    /// The verdict on each of them, by the other folds.
+    /// The verdict on each of them, by the other folds; one that counts several times has one.
     pub trained: Vec<Trained>,
 }
 
@@ -150,7 +150,10 @@ impl TreeModel {
         let facts = all.kept_facts()?;
         let rows: Vec<u32> = (0..facts.len() as u32).collect();
         let mut tables = Tables::of_states(&all, quantiser, pace).await;
-        let trained = all.calibrate(&mut tables, &facts, &rows, pace).await;
+        let mut trained = all.calibrate(&mut tables, &facts, &rows, pace).await;
+        // One that counts several times is one request.
+        let request = |one: &Trained| &facts.rows[one.row as usize].facts.request;
+        trained.dedup_by(|a, b| request(a) == request(b));
         all.examples = Examples::of_normal(&facts, &trained, |_| true, pace).await;
         Some(Calibrated { model: all, tables, facts, trained })
     }

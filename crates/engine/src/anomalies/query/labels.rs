@@ -3,7 +3,7 @@
 use super::{Judgement, Learned};
 use crate::EngineError;
 use crate::anomalies::call_tree::{
-    Calibrated, Explainer, RequestFacts, Scratch, Tables, Trained, TreeModel, TreeReason, TreeVerdict,
+    Calibrated, Explainer, RequestFacts, Scratch, Tables, TreeModel, TreeReason, TreeVerdict,
 };
 use crate::anomalies::sets::FOLDS;
 use crate::anomalies::{AnomalyBaseline, ModelError, ReasonKind};
@@ -126,11 +126,8 @@ pub(super) async fn teach<'a>(
     let like = learn_from(judged, like_normal.into_iter(), |_| 1, pace).await;
     model.forget(&kept, &leave);
     let all = vec![model, labelled, like];
-    let Calibrated { model, tables, facts, mut trained } =
+    let Calibrated { model, tables, facts, trained } =
         TreeModel::merge(all, usize::MAX, pace).await.ok_or(ModelError::Unsound)?;
-    // One that counts several times is one request.
-    let request = |one: &Trained| &facts.rows[one.row as usize].facts.request;
-    trained.dedup_by(|a, b| request(a) == request(b));
     let facts = Cow::Owned(facts);
     let model = AnomalyBaseline { tree: model, vae: None };
     Ok(Learned { model, tables, facts, trained, training: None, taught: Some(taught) })
