@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// The least width of a name beside numbers, in CSS pixels; where there is room it has more.
-pub(super) const LEAST_NAME_PX: f64 = 100.0;
+pub(super) const LEAST_NAME_PX: f64 = 130.0;
 /// The least width that a person can give a column, in CSS pixels.
 const LEAST_PX: u32 = 40;
 
