@@ -1,6 +1,8 @@
 //! Values as bytes, by postcard: messages between page and workers, summaries, models and saved columns.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::marker::PhantomData;
 
 /// The bytes are no such value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -29,6 +31,34 @@ pub fn write_after<T: Serialize + ?Sized>(bytes: Vec<u8>, value: &T) -> Vec<u8> 
 /// [`Damaged`] unless the bytes are such a value.
 pub fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Damaged> {
     postcard::from_bytes(bytes).map_err(|_| Damaged)
+}
+
+/// What was found out once and travels in many messages, as bytes: whoever gets it reads the same ones once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Packed<T> {
+    #[serde(with = "crate::packed")]
+    bytes: Vec<u8>,
+    of: PhantomData<T>,
+}
+
+impl<T: Serialize + DeserializeOwned> Packed<T> {
+    /// Packs what was found.
+    pub fn of(found: &T) -> Packed<T> {
+        Packed { bytes: write(found), of: PhantomData }
+    }
+
+    /// Returns the bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Reads what was packed.
+    ///
+    /// # Errors
+    /// [`Damaged`] if the bytes are.
+    pub fn read(&self) -> Result<T, Damaged> {
+        read(&self.bytes)
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::{Filter, OnlyFilter, RequestEntry, RequestKey, RequestType, RequestTy
 use crate::flame::PathTable;
 use crate::requests::search::{RequestSearch, SpanTests};
 use crate::verdict::subject::SubjectTimes;
+use pathlight_base::encoding::{Damaged, Packed};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::{Coverage, Endpoint, EndpointId, Overlap, Role, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ pub enum Cut {
     /// Over all requests together.
     OverAll(Ends),
     /// Within each request type; nothing of a type that is not there.
-    ByType(BTreeMap<RequestType, Ends>),
+    ByType(Arc<Packed<BTreeMap<RequestType, Ends>>>),
 }
 
 impl Default for Cut {
@@ -124,24 +125,21 @@ impl SelectedRequests {
     }
 
     /// Returns the requests inside a cut.
-    pub fn inside<'a>(
-        &'a self,
-        set: &'a TraceSet,
-        all: &'a [RequestEntry],
-        cut: &'a Cut,
-    ) -> impl Iterator<Item = u32> + 'a {
-        let ends: Vec<Option<&Ends>> = match cut {
-            Cut::OverAll(ends) => vec![Some(ends)],
-            Cut::ByType(of) => {
-                let names = self.types.iter().flat_map(|types| types.names());
-                names.map(|name| of.get(name)).collect()
+    ///
+    /// # Errors
+    /// [`Damaged`] if the cut is.
+    pub fn inside(&self, set: &TraceSet, all: &[RequestEntry], cut: &Cut) -> Result<Vec<u32>, Damaged> {
+        let contains = |ends: &Ends, request: u32| ends.contains(set, &all[request as usize]);
+        let of = match cut {
+            Cut::OverAll(ends) => {
+                return Ok(self.requests.iter().copied().filter(|&r| contains(ends, r)).collect());
             }
+            Cut::ByType(packed) => packed.read()?,
         };
-        let types = self.types.as_deref().filter(|_| matches!(cut, Cut::ByType(_)));
-        self.requests.iter().copied().filter(move |&r| {
-            let place = types.map_or(0, |types| types.of(r) as usize);
-            ends.get(place).copied().flatten().is_some_and(|ends| ends.contains(set, &all[r as usize]))
-        })
+        let Some(types) = self.types.as_deref() else { return Ok(Vec::new()) };
+        let ends: Vec<Option<&Ends>> = types.names().iter().map(|name| of.get(name)).collect();
+        let is_inside = |&r: &u32| ends[types.of(r) as usize].is_some_and(|ends| contains(ends, r));
+        Ok(self.requests.iter().copied().filter(is_inside).collect())
     }
 }
 

@@ -1,16 +1,20 @@
 //! What plans over the same data share: cuts, and what else one of them has found out.
 
 use super::apart::Connections;
-use super::pass::Packed;
+use super::latencies::Latencies;
 use crate::requests::{Cut, GroupBy, RangeFacts, Selection, TypeFacts, TypeNames};
 use crate::summaries::joined::Joined;
 use crate::verdict::Subject;
 use crate::verdict::hit::Limits;
+use pathlight_base::encoding::Packed;
 use pathlight_trace::{PlaceFacts, PlaceNames, Reading};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Cuts that are kept: those of both sides of a comparison, and of some ranges and filters looked at before.
 pub(crate) const CUTS_KEPT: usize = 16;
+
+/// Selections whose latencies are kept: both sides of a comparison and one more.
+pub(crate) const LATENCIES_KEPT: usize = 3;
 
 /// A cut, and what lies inside.
 pub(crate) type Known = (Cut, RangeFacts);
@@ -18,47 +22,47 @@ pub(crate) type Known = (Cut, RangeFacts);
 /// What was found out for each key, most recently used last; `None` while a plan is finding it out.
 type FoundList<K, V> = Vec<(K, Option<V>)>;
 
-/// What plans have found out; the last [`CUTS_KEPT`]. While one is finding something out, the others wait for it
+/// What plans have found out; the last `MOST`. While one is finding something out, the others wait for it
 /// ([`once`](super::workers::Workers::once)).
-pub(crate) struct Found<K, V>(Arc<Mutex<FoundList<K, V>>>);
+pub(crate) struct Found<K, V, const MOST: usize = CUTS_KEPT>(Arc<Mutex<FoundList<K, V>>>);
 
 /// What a plan may do that needs something.
-pub(crate) enum Claim<K: PartialEq, V> {
+pub(crate) enum Claim<K: PartialEq, V, const MOST: usize> {
     /// Use it.
     Known(V),
     /// Find it out.
-    Ours(Claimed<K, V>),
+    Ours(Claimed<K, V, MOST>),
     /// Wait: another plan is finding it out.
     Others,
 }
 
 /// The place of what a plan is finding out. It becomes free if the plan ends before.
-pub(crate) struct Claimed<K: PartialEq, V> {
-    found: Found<K, V>,
+pub(crate) struct Claimed<K: PartialEq, V, const MOST: usize> {
+    found: Found<K, V, MOST>,
     key: K,
 }
 
-impl<K, V> Default for Found<K, V> {
-    fn default() -> Found<K, V> {
+impl<K, V, const MOST: usize> Default for Found<K, V, MOST> {
+    fn default() -> Self {
         Found(Arc::default())
     }
 }
 
-impl<K, V> Clone for Found<K, V> {
-    fn clone(&self) -> Found<K, V> {
+impl<K, V, const MOST: usize> Clone for Found<K, V, MOST> {
+    fn clone(&self) -> Self {
         Found(Arc::clone(&self.0))
     }
 }
 
-impl<K, V> Found<K, V> {
+impl<K, V, const MOST: usize> Found<K, V, MOST> {
     pub(crate) fn list(&self) -> MutexGuard<'_, FoundList<K, V>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<K: PartialEq + Clone, V: Clone> Found<K, V> {
+impl<K: PartialEq + Clone, V: Clone, const MOST: usize> Found<K, V, MOST> {
     /// Looks something up, or claims its place.
-    pub(crate) fn claim(&self, key: &K) -> Claim<K, V> {
+    pub(crate) fn claim(&self, key: &K) -> Claim<K, V, MOST> {
         let mut list = self.list();
         if let Some(at) = list.iter().position(|(known, _)| known == key) {
             let found = list.remove(at);
@@ -67,7 +71,7 @@ impl<K: PartialEq + Clone, V: Clone> Found<K, V> {
             return claim;
         }
         let known = list.iter().filter(|(_, value)| value.is_some()).count();
-        if known >= CUTS_KEPT
+        if known >= MOST
             && let Some(oldest) = list.iter().position(|(_, value)| value.is_some())
         {
             list.remove(oldest);
@@ -77,7 +81,7 @@ impl<K: PartialEq + Clone, V: Clone> Found<K, V> {
     }
 }
 
-impl<K: PartialEq, V> Claimed<K, V> {
+impl<K: PartialEq, V, const MOST: usize> Claimed<K, V, MOST> {
     /// Keeps what was found for other plans.
     pub fn keep(self, value: V) {
         if let Some((_, found)) = self.found.list().iter_mut().find(|(key, _)| *key == self.key) {
@@ -86,7 +90,7 @@ impl<K: PartialEq, V> Claimed<K, V> {
     }
 }
 
-impl<K: PartialEq, V> Drop for Claimed<K, V> {
+impl<K: PartialEq, V, const MOST: usize> Drop for Claimed<K, V, MOST> {
     fn drop(&mut self) {
         self.found.list().retain(|(key, value)| *key != self.key || value.is_some());
     }
@@ -97,6 +101,8 @@ impl<K: PartialEq, V> Drop for Claimed<K, V> {
 pub struct Cuts {
     /// Percentile ranges, and what lies inside.
     pub(crate) ranges: Found<Selection, Known>,
+    /// Latencies by type, for any percentile range.
+    pub(crate) latencies: Found<Selection, Arc<Latencies>, LATENCIES_KEPT>,
     /// What decides over the names of places.
     pub(crate) places: Found<(), Arc<PlaceFacts>>,
     /// Facts about links.

@@ -6,6 +6,7 @@ mod ask;
 pub mod clock;
 mod connected;
 mod cuts;
+mod latencies;
 mod moves;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;

@@ -3,15 +3,12 @@
 
 use super::request_pass::PackedRequestPass;
 use super::set_pass::PackedSetPass;
-use crate::EngineError;
 use crate::flow::passes::FlowPass;
 use crate::requests::{Cut, GroupBy, RequestType, RootEndpoint, Selection, TypeNames, Until};
-use pathlight_base::encoding;
-use pathlight_trace::{PathSettings, PlaceNames, hash_bytes};
-use serde::de::DeserializeOwned;
+use pathlight_base::encoding::Packed;
+use pathlight_trace::{PathSettings, PlaceNames};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// What every worker does once, with its own traces.
@@ -97,34 +94,6 @@ impl Pass {
             }
             Pass::Places | Pass::Types { .. } => None,
         }
-    }
-}
-
-/// What was found out once for many passes, as bytes: a worker reads the same ones once.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Packed<T> {
-    #[serde(with = "pathlight_base::packed")]
-    bytes: Vec<u8>,
-    of: PhantomData<T>,
-}
-
-impl<T: Serialize + DeserializeOwned> Packed<T> {
-    /// Packs what was found.
-    pub fn of(found: &T) -> Packed<T> {
-        Packed { bytes: encoding::write(found), of: PhantomData }
-    }
-
-    /// Returns a hash of the bytes.
-    pub fn hash(&self) -> u64 {
-        hash_bytes(&self.bytes)
-    }
-
-    /// Reads what was packed.
-    ///
-    /// # Errors
-    /// [`EngineError::Message`] if the bytes are damaged.
-    pub fn read(&self) -> Result<T, EngineError> {
-        Ok(encoding::read(&self.bytes)?)
     }
 }
 

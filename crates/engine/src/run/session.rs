@@ -1,12 +1,12 @@
 //! The traces of one worker, with what was computed from them before.
 
 use super::Cuts;
-use super::pass::Packed;
 use crate::EngineError;
 use crate::flame::{PathTable, TableBuilder};
 use crate::flow::passes::FlowCache;
-use crate::requests::{RequestTypes, RootEndpoint, SelectedRequests, Selection, TypeNames, Until};
+use crate::requests::{Cut, RequestTypes, RootEndpoint, SelectedRequests, Selection, TypeNames, Until};
 use crate::summaries::LoadedSummaries;
+use pathlight_base::encoding::Packed;
 use pathlight_ingest::{ReadTarget, ReaderMemory, TargetParts};
 use pathlight_trace::{PathSettings, PlaceNames, TraceSet};
 use std::sync::Arc;
@@ -25,6 +25,8 @@ pub(crate) type Whose = (RootEndpoint, bool);
 /// What tables are kept by.
 pub(crate) type TableKey = (Naming, Whose, PathSettings, Until);
 type SelectedKey = (Naming, Option<Arc<TypeNames>>, Selection);
+/// Requests that were chosen, and what is cut out of them.
+type InsideKey = (Arc<SelectedRequests>, Cut);
 type TypesKey = (Naming, Arc<TypeNames>, Whose, PathSettings);
 
 /// Appends to what is kept, the most recently used last, and lets the first go if there are more.
@@ -49,6 +51,8 @@ pub struct Session {
     /// Most recently used last.
     tables: Vec<(TableKey, Arc<PathTable>)>,
     selected: Vec<(SelectedKey, Arc<SelectedRequests>)>,
+    /// The requests inside a cut.
+    inside: Vec<(InsideKey, Arc<Vec<u32>>)>,
     types: Vec<(TypesKey, Arc<RequestTypes>)>,
     type_names: Vec<(Arc<Packed<TypeNames>>, Arc<TypeNames>)>,
     /// How rows are named now, and how many traces are.
@@ -95,6 +99,7 @@ impl Session {
     pub fn invalidate(&mut self) {
         self.tables.clear();
         self.selected.clear();
+        self.inside.clear();
         self.types.clear();
         self.type_names.clear();
         self.flows.clear();
@@ -179,6 +184,27 @@ impl Session {
             }
         };
         keep(&mut self.selected, SELECTED_KEPT, entry)
+    }
+
+    /// Returns the chosen requests of a table that are inside a cut: numbers in it, by latency.
+    ///
+    /// # Errors
+    /// [`EngineError::Message`] if the cut is damaged.
+    pub(crate) fn inside(
+        &mut self,
+        selected: &Arc<SelectedRequests>,
+        table: &PathTable,
+        cut: &Cut,
+    ) -> Result<Arc<Vec<u32>>, EngineError> {
+        let is_it = |(of, known): &InsideKey| Arc::ptr_eq(of, selected) && known == cut;
+        let entry = match take_kept(&mut self.inside, is_it) {
+            Some(entry) => entry,
+            None => {
+                let inside = selected.inside(&self.set, &table.requests, cut)?;
+                ((Arc::clone(selected), cut.clone()), Arc::new(inside))
+            }
+        };
+        Ok(keep(&mut self.inside, SELECTED_KEPT, entry))
     }
 
     /// Returns the types of all requests of a table.

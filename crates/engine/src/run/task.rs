@@ -15,7 +15,7 @@ use crate::passes::{start_over, start_over_set};
 use crate::requests::{RequestKey, SelectedRequests, Selection, TypeFacts, TypeNames, Until, Weighing};
 use pathlight_base::encoding;
 use pathlight_base::statistics::Weight;
-use pathlight_trace::PlaceFacts;
+use pathlight_trace::{PlaceFacts, hash_bytes};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -116,7 +116,7 @@ impl PassTask {
             Pass::Flow { pass, .. } => Some(FlowTask::new(pass, bytes)),
             _ => None,
         };
-        let names_hash = named.names.as_ref().map_or(0, |names| names.hash());
+        let names_hash = named.names.as_ref().map_or(0, |names| hash_bytes(names.bytes()));
         let naming = (names_hash, named.pass.settings().is_some_and(|settings| settings.by_service));
         Ok(PassTask {
             named,
@@ -227,9 +227,8 @@ impl PassTask {
         let selected = self.selected.get_or_insert_with(choose).clone();
         match (&self.named.pass, &mut self.flow) {
             (Pass::Flow { cut, pass, .. }, Some(task)) => {
-                let cut = cut.clone().unwrap_or_default();
-                let inside = selected.inside(&session.set, &table.requests, &cut);
-                let rows = inside.map(|request| table.requests[request as usize].row).collect();
+                let inside = session.inside(&selected, table, &cut.clone().unwrap_or_default())?;
+                let rows = inside.iter().map(|&request| table.requests[request as usize].row).collect();
                 let (over, of) = ((&session.set, &mut session.flows), (selection, Some(table.roots)));
                 let partial = task.step(over, of, pass, Some(rows), time_is_up)?;
                 self.progress = task.progress();
@@ -237,7 +236,7 @@ impl PassTask {
             }
             (Pass::Requests { cut, pass, .. }, _) => {
                 if self.running.is_none() {
-                    let requests = selected.inside(&session.set, &table.requests, cut).collect();
+                    let requests = session.inside(&selected, table, cut)?.to_vec();
                     let types = selected.types().cloned().unwrap_or_default();
                     let settings = selection.settings();
                     let apart = match selection.until {

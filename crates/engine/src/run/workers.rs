@@ -4,13 +4,13 @@ use super::Cuts;
 use super::apart::{Connections, ConnectionsPass};
 use super::cuts::{Claim, Found};
 use super::partials::{frame, parts};
-use super::pass::{NamedPass, Packed, Pass};
+use super::pass::{NamedPass, Pass};
 use super::set_pass::{PackedSetPass, SetPass};
 use crate::EngineError;
 use crate::anomalies::paper::vae::TrainingProgress;
 use crate::requests::{GroupBy, TypeFacts, TypeNames, Until};
 use crate::verdict::hit::with_limits;
-use pathlight_base::encoding::{self, Damaged};
+use pathlight_base::encoding::{self, Damaged, Packed};
 use pathlight_base::steps::WorkCount;
 use pathlight_trace::{PathSettings, PlaceFacts, PlaceNames, Reading, ReadingRule};
 use serde::de::DeserializeOwned;
@@ -199,9 +199,9 @@ impl Workers {
 
     /// Returns what is found out once for all plans over the data: what is known of it, else what `find` returns. While
     /// another plan is finding it out, this waits.
-    pub(crate) async fn once<K: PartialEq + Clone, V: Clone>(
+    pub(crate) async fn once<K: PartialEq + Clone, V: Clone, const MOST: usize>(
         &self,
-        found: &Found<K, V>,
+        found: &Found<K, V, MOST>,
         key: K,
         find: impl AsyncFnOnce() -> Result<V, EngineError>,
     ) -> Result<V, EngineError> {

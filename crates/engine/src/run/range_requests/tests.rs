@@ -3,9 +3,9 @@ use crate::endpoints::impact_query::Impact;
 use crate::flame::histograms_query::Histograms;
 use crate::flame::query::CriticalPath;
 use crate::requests::query::Range;
-use crate::requests::{PercentileRange, RangeFacts, Selection};
+use crate::requests::{Filter, PercentileRange, RangeFacts, Selection};
 use crate::requests_list::query::Requests;
-use crate::run::cuts::CUTS_KEPT;
+use crate::run::cuts::{CUTS_KEPT, LATENCIES_KEPT};
 use crate::run::native::NativePool;
 use crate::run::partials::{opened, parts};
 use crate::run::pass::{NamedPass, Pass};
@@ -19,6 +19,12 @@ const TAIL: PercentileRange = PercentileRange::open(50_000, 100_000);
 
 fn tail() -> Selection {
     Selection::default().with_range(TAIL)
+}
+
+/// The requests from this one on.
+fn from(number: u64) -> Selection {
+    let filters = vec![Filter::Time { from_us: 1000 * number, to_us: u64::MAX }];
+    Selection { filters, ..Selection::default() }
 }
 
 /// Adds requests of one span each; two of each latency, so that the range ends between ties.
@@ -75,7 +81,9 @@ fn a_cut_is_computed_once_for_all_queries_of_a_selection() -> Result<(), EngineE
     let (_, passes) = run(Plan::new(Histograms { selection: tail() }, &cuts), &mut session)?;
     assert_eq!(passes, 0);
     let (_, passes) = run(Plan::new(Range { selection: Selection::default() }, &cuts), &mut session)?;
-    assert_eq!(passes, 1, "another range; all of it has no ties");
+    assert_eq!(passes, 0, "another range of the same latencies; all of it has no ties");
+    let (of_half, passes) = run(Plan::new(Range { selection: from(5) }, &cuts), &mut session)?;
+    assert_eq!((of_half.facts.requests, passes), (5, 1), "other requests");
     Ok(())
 }
 
@@ -128,8 +136,8 @@ fn a_plan_waits_for_the_cut_of_another_and_takes_its_place_if_that_ends() -> Res
 fn a_plan_waits_for_names_that_another_finds_out() -> Result<(), EngineError> {
     let (mut session, cuts) = (session()?, Cuts::default());
     let mut first = Plan::new(Range { selection: tail() }, &cuts);
-    // Its range is another, the names are the same.
-    let mut second = Plan::new(Range { selection: Selection::default() }, &cuts);
+    // Its requests are others, the names are the same.
+    let mut second = Plan::new(Range { selection: from(5) }, &cuts);
     let mut partials = Vec::new();
     // Places, then types.
     for _ in 0..2 {
@@ -148,13 +156,12 @@ fn a_plan_waits_for_names_that_another_finds_out() -> Result<(), EngineError> {
 #[test]
 fn not_more_than_a_few_cuts_are_kept() -> Result<(), EngineError> {
     let (mut session, cuts) = (session()?, Cuts::default());
-    let of =
-        |lo: u32| Range { selection: Selection::default().with_range(PercentileRange::open(lo, 100_000)) };
-    for lo in 1..=3 * CUTS_KEPT as u32 {
-        run(Plan::new(of(lo), &cuts), &mut session)?;
+    let of = |number: u64| Range { selection: from(number).with_range(TAIL) };
+    let last = 3 * CUTS_KEPT as u64;
+    for number in 1..=last {
+        run(Plan::new(of(number), &cuts), &mut session)?;
     }
-    assert_eq!(cuts.ranges.list().len(), CUTS_KEPT);
-    let last = 3 * CUTS_KEPT as u32;
+    assert_eq!((cuts.ranges.list().len(), cuts.latencies.list().len()), (CUTS_KEPT, LATENCIES_KEPT));
     assert_eq!(run(Plan::new(of(last), &cuts), &mut session)?.1, 0);
     assert!(run(Plan::new(of(1), &cuts), &mut session)?.1 > 0);
     Ok(())
