@@ -101,9 +101,12 @@ impl FindingList {
         let (first, rest) = headline(finding);
         let title = el("h2").class("finding-headline");
         title.fill(&names::sentence(page, &self.keep, first));
-        let more = el("p").class("finding-more muted");
-        more.fill(&names::sentence(page, &self.keep, rest));
-        let text = div("finding-text").test("finding-text").child(&title).child(&more);
+        let text = div("finding-text").test("finding-text").child(&title);
+        for paragraph in rest {
+            let more = el("p").class("finding-more muted");
+            more.fill(&names::sentence(page, &self.keep, paragraph));
+            text.add(&more);
+        }
         let foot = self.foot(page, finding, true).child(&self.copy);
         let said = div("finding-said").child(&head(finding)).child(&text).child(&self.facts(page, finding));
         let side = div("finding-side");

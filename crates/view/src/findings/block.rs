@@ -1,9 +1,8 @@
 //! A finding at a glance: one sentence, its cost beside the whole, and a few facts.
 
 use crate::compare::services::{callers, in_short};
-use crate::findings::sentences::{between, falls, plain, times};
+use crate::findings::sentences::{between, falls, plain, share_details, takes_share, times};
 use crate::say::sentence::Sentence;
-use crate::say::subject::takes;
 use pathlight_base::format::{self, change, count, counted, duration, printable, share};
 use pathlight_base::statistics::LogHistogram;
 use pathlight_engine::findings::{
@@ -40,27 +39,22 @@ const MOST: usize = 4;
 /// Names that are listed in a fact.
 const NAMED: usize = 3;
 
-/// Returns the finding as one sentence, and what else it says in words.
-pub fn headline(finding: &Finding) -> (Sentence, Sentence) {
-    match &finding.facts {
+/// Returns the finding as one sentence, and what else it says, in paragraphs.
+pub fn headline(finding: &Finding) -> (Sentence, Vec<Sentence>) {
+    let (first, rest) = match &finding.facts {
         FindingFacts::Changed(report) => match in_short(report) {
             Some(said) => said,
             // That B is slower, and why, are two sentences.
             None => first_two(finding),
         },
         FindingFacts::Cost(facts) => {
-            let cost = &facts.cost;
-            let out = Sentence::default();
-            let out = match &cost.parts[..] {
-                [part] => takes(out, &cost.service, part.part),
-                _ => out.service(&cost.service).text(" takes "),
-            };
-            (out.number(share(facts.share(cost.mean_us()))).text(" of the latency."), plain(finding))
+            return (takes_share(Sentence::default(), facts).text("."), share_details(facts));
         }
         // When the answer comes says nothing without how long work goes on.
         FindingFacts::WorkAfter(_) => first_two(finding),
         _ => plain(finding).split(),
-    }
+    };
+    (first, vec![rest])
 }
 
 /// Returns the first two sentences of a finding as one, and the rest.
@@ -275,7 +269,7 @@ mod tests {
             first.to_text(),
             "B is 3.0 times slower: calls wait 52.0\u{202f}ms for cart to answer, 2.00\u{202f}ms before."
         );
-        assert!(rest.to_text().contains("connection pools of its callers"), "{}", rest.to_text());
+        assert!(rest[0].to_text().contains("connection pools of its callers"), "{}", rest[0].to_text());
         let cost = cost(&found, &FindingsReport::default()).unwrap();
         assert_eq!((cost.amount.as_str(), cost.is_waiting), ("+80.0\u{202f}ms", true));
         assert_eq!(cost.of, "of +100\u{202f}ms per request, 80.0\u{202f}%");

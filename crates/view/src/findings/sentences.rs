@@ -119,47 +119,50 @@ fn some(finding: &Finding, out: Sentence, noun: &str) -> Sentence {
     out.number(count(finding.n)).text(" of ").number(counted(finding.of, noun))
 }
 
+/// Says which share of the latency a service takes.
+pub(super) fn takes_share(out: Sentence, facts: &CostFacts) -> Sentence {
+    let cost = &facts.cost;
+    let out = match &cost.parts[..] {
+        [part] => takes(out, &cost.service, part.part),
+        _ => out.service(&cost.service).text(" takes "),
+    };
+    out.number(share(facts.share(cost.mean_us()))).text(" of the latency")
+}
+
+/// Says how much that is and where in the service it is, then what the slowest requests have to do with it, then where
+/// nothing is recorded.
+pub(super) fn share_details(facts: &CostFacts) -> Vec<Sentence> {
+    let cost = &facts.cost;
+    let out = Sentence::default().number(duration(cost.mean_us())).text(" of ");
+    let out = out.number(duration(facts.latency_us)).text(" per request");
+    let out = match &cost.parts[..] {
+        [part] => part_words(out, facts, part.part),
+        parts => parts.iter().enumerate().fold(out.text(":"), |out, (at, part)| {
+            let out = out.text(if at > 0 { "; " } else { " " }).number(duration(part.mean_us));
+            let out = out.text(match part.part {
+                ServicePart::Own => " is its own work",
+                ServicePart::In => " is waiting for it",
+                ServicePart::Out => " is its calls of others",
+            });
+            part_words(out, facts, part.part)
+        }),
+    };
+    let mut details = vec![out.text(".")];
+    details.extend(facts.tail.as_ref().map(|tail| in_tail(Sentence::default(), tail)));
+    details.extend(facts.gap.as_ref().map(|gap| {
+        let words = "Before, between and after its calls nothing is recorded; longest gap: ";
+        longest_gap(Sentence::default().text(words), gap).text(".")
+    }));
+    details
+}
+
 /// Says what a service costs all requests.
 fn cost(out: Sentence, facts: &CostFacts) -> Sentence {
-    let cost = &facts.cost;
-    let of_latency = |out: Sentence| {
-        out.number(share(facts.share(cost.mean_us())))
-            .text(" of the latency, ")
-            .number(duration(cost.mean_us()))
-            .text(" of ")
-            .number(duration(facts.latency_us))
-            .text(" per request")
-    };
-    let out = match &cost.parts[..] {
-        [part] => {
-            let out = takes(out, &cost.service, part.part);
-            part_words(of_latency(out), facts, part.part)
-        }
-        parts => {
-            let out = of_latency(out.service(&cost.service).text(" takes ")).text(":");
-            parts.iter().enumerate().fold(out, |out, (at, part)| {
-                let out = out.text(if at > 0 { "; " } else { " " }).number(duration(part.mean_us));
-                let out = out.text(match part.part {
-                    ServicePart::Own => " is its own work",
-                    ServicePart::In => " is waiting for it",
-                    ServicePart::Out => " is its calls of others",
-                });
-                part_words(out, facts, part.part)
-            })
-        }
-    };
-    let out = out.text(".");
-    let out = match &facts.tail {
-        Some(tail) => in_tail(out.text(" "), tail),
-        None => out,
-    };
-    match &facts.gap {
-        Some(gap) => {
-            let out = out.text(" Before, between and after its calls nothing is recorded; longest gap: ");
-            longest_gap(out, gap).text(".")
-        }
-        None => out,
-    }
+    let out = takes_share(out, facts).text(", ");
+    share_details(facts).into_iter().enumerate().fold(out, |out, (at, details)| {
+        let out = if at > 0 { out.text(" ") } else { out };
+        out.then(details)
+    })
 }
 
 /// Says where in a service a part of its time is.
