@@ -212,6 +212,7 @@ impl Latencies {
         RangeMark::of(std::iter::once(held(&all[ranks.start as usize..ranks.end as usize])))
     }
 
+    /// Returns what a range holds, and what all ranges do.
     pub fn facts(&self, range: PercentileRange) -> RangeFacts {
         let all = self.joined(PercentileRange::ALL);
         let part = if range.is_all() { None } else { Some(self.joined(range)) };

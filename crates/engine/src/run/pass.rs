@@ -18,8 +18,9 @@ pub(crate) enum Pass {
     Places,
     /// What decides over request types.
     Types { settings: PathSettings },
-    /// Sorted latencies of the requests of a selection by type, and how they cover their traces.
-    Latencies { selection: Selection, is_by_type: bool },
+    /// Sorted latencies of the requests of a selection, by type unless its ranges are cut out of all together, and how they
+    /// cover their traces.
+    Latencies { selection: Selection },
     /// Keys of the requests with one of these latencies, by type.
     Ties { selection: Selection, latencies_us: BTreeMap<RequestType, Vec<u64>>, is_by_type: bool },
     /// A pass of a query over the requests of a selection inside a cut.
@@ -79,7 +80,10 @@ impl Pass {
     pub fn by(&self) -> Option<&GroupBy> {
         match self {
             Pass::Set(pass) => pass.by.as_ref(),
-            Pass::Latencies { selection, is_by_type } | Pass::Ties { selection, is_by_type, .. } => {
+            Pass::Latencies { selection } => {
+                (!selection.over_all || selection.filters_by_type()).then_some(&selection.by)
+            }
+            Pass::Ties { selection, is_by_type, .. } => {
                 (*is_by_type || selection.filters_by_type()).then_some(&selection.by)
             }
             Pass::Requests { selection, cut, pass } => {

@@ -75,7 +75,7 @@ impl Workers {
 
     /// Collects latencies from all workers.
     async fn latencies(&self, selection: &Selection) -> Result<Latencies, EngineError> {
-        let pass = Pass::Latencies { selection: selection.clone(), is_by_type: !selection.over_all };
+        let pass = Pass::Latencies { selection: selection.clone() };
         Ok(Latencies::of(self.read(pass).await?, selection))
     }
 

@@ -270,7 +270,7 @@ impl PassTask {
                 Ok(Some(encoding::write(&ties.collect::<BTreeMap<_, _>>())))
             }
             _ => {
-                let is_by_type = matches!(self.named.pass, Pass::Latencies { is_by_type: true, .. });
+                let is_by_type = !selection.over_all;
                 let latency = |request: u32| table.requests[request as usize].latency_us;
                 let types =
                     selected.by_type(is_by_type, |of: &mut Vec<u64>, request| of.push(latency(request)));

@@ -158,11 +158,8 @@ pub(super) fn share_details(facts: &CostFacts) -> Vec<Sentence> {
 
 /// Says what a service costs all requests.
 fn cost(out: Sentence, facts: &CostFacts) -> Sentence {
-    let out = takes_share(out, facts).text(", ");
-    share_details(facts).into_iter().enumerate().fold(out, |out, (at, details)| {
-        let out = if at > 0 { out.text(" ") } else { out };
-        out.then(details)
-    })
+    let out = takes_share(out, facts).text(",");
+    share_details(facts).into_iter().fold(out, |out, details| out.text(" ").then(details))
 }
 
 /// Says where in a service a part of its time is.
